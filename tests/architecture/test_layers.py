@@ -63,6 +63,20 @@ def names_packages(node: ast.ImportFrom) -> bool:
     return all((PACKAGE / alias.name).is_dir() for alias in node.names)
 
 
+SCRIPTS = {"src/handrail/transport/guardian.py", "src/handrail/agent/tools/adopt_orphans.py"}
+"""Run by path, with the standard library alone."""
+
+
+def test_only_the_platform_module_asks_for_the_system():
+    asking = {
+        name_of(path)
+        for path in modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.platform", "os.name")
+    }
+    assert asking == {"src/handrail/platform.py", *SCRIPTS}
+
+
 def test_no_part_of_the_agent_imports_the_engine():
     """Only `start` does, which creates it."""
     named = "handrail.agent.engine"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from handrail.files import kinds
 from handrail.files.kinds import is_process_information, kind_of
 
 
@@ -42,5 +41,5 @@ def test_process_information_is_recognized_by_its_file_system(tmp_path: Path):
 
 
 def test_systems_without_proc_have_no_process_information(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kinds, "_LINUX", False)
+    monkeypatch.setattr(sys, "platform", "darwin")
     assert not is_process_information("/proc/self")

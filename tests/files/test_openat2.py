@@ -169,9 +169,5 @@ def test_walk_is_used_without_openat2(monkeypatch: pytest.MonkeyPatch):
     opener.cache_clear()
     assert opener() is walk_beneath
     monkeypatch.undo()
-    monkeypatch.setattr(sys, "platform", "darwin")
-    opener.cache_clear()
-    assert opener() is walk_beneath
-    monkeypatch.undo()
     opener.cache_clear()
     assert opener() is (kernel_beneath if HAS_OPENAT2 else walk_beneath)

@@ -20,6 +20,7 @@ from tests.transport.lifeline import HOLD, Lifeline
 LIVING = HOLD + "hold(sys.argv[1])\nfor line in sys.stdin: print(line, end='', flush=True)"
 Process = asyncio.subprocess.Process
 PIPE = asyncio.subprocess.PIPE
+GUARDIAN = (sys.executable, "-I", "-S", guardian.__file__, guardian.PROCESSES)
 
 
 @asynccontextmanager
@@ -55,8 +56,7 @@ async def test_guardian_kills_registered_children_when_the_pipe_closes(tmp_path:
     ):
         await doomed.held_by(1)
         await other.held_by(1)
-        command = [sys.executable, "-I", "-S", guardian.__file__]
-        watcher = await asyncio.create_subprocess_exec(*command, stdin=PIPE)
+        watcher = await asyncio.create_subprocess_exec(*GUARDIAN, stdin=PIPE)
         assert watcher.stdin
         watcher.stdin.write(f"+{mark} {child.pid}\n+{spared} {bystander.pid}\n-{spared}\n-never told of\n".encode())
         await watcher.stdin.drain()
@@ -72,7 +72,9 @@ async def test_folder_is_removed_with_its_child_unless_forgotten(tmp_path: Path)
     for folder in (doomed, spared):
         folder.mkdir()
         (folder / "secret.json").write_text("{}")
-    watcher = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", guardian.__file__, stdin=PIPE)
+    watcher = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", guardian.__file__, guardian.PROCESSES, stdin=PIPE
+    )
     lines = f"+{uuid4().hex} 1 {doomed}\n+forgotten 1 {spared}\n-forgotten\n"
     await watcher.communicate(lines.encode())
     assert not doomed.exists()
@@ -82,7 +84,9 @@ async def test_folder_is_removed_with_its_child_unless_forgotten(tmp_path: Path)
 async def test_reused_process_id_is_spared(tmp_path: Path):
     async with Lifeline(tmp_path / "line") as line, marked(line, uuid4().hex) as bystander:
         await line.held_by(1)
-        watcher = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", guardian.__file__, stdin=PIPE)
+        watcher = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-S", guardian.__file__, guardian.PROCESSES, stdin=PIPE
+        )
         await watcher.communicate(f"+{uuid4().hex} {bystander.pid}\n".encode())
         assert watcher.returncode == 0
         assert await lives(bystander)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from handrail.agent.errors import Refused
 from handrail.import_bundle import use as use_bundle
+from handrail.platform import exit_without
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -167,6 +168,7 @@ def _import_libraries() -> None:
 
 def run() -> None:
     """The entry point of `handrail-agent`."""
+    exit_without("groups", "handrail-agent")
     use_bundle("agent")
     gc.disable()
     _block("trio")  # the HTTP client imports it where it is installed, and nothing here uses it

@@ -9,13 +9,13 @@ environment, memory and open files through /proc, or attach to it as a debugger.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+
+from handrail.platform import has, libc
 
 __all__ = ["free_memory", "keep_memory_private", "release_large_blocks", "tune_gc"]
 
@@ -27,10 +27,10 @@ THRESHOLDS: Final = (20_000, 10, 20)
 
 def release_large_blocks() -> bool:
     """Allocate large blocks with mmap, so that freeing them returns memory. Returns whether libc supports it."""
-    if sys.platform != "linux":
+    if not has("mallopt"):
         return False
     try:
-        return bool(ctypes.CDLL(None).mallopt(_THRESHOLD, LARGE))
+        return bool(libc().mallopt(_THRESHOLD, LARGE))
     except (AttributeError, OSError):  # not glibc
         return False
 
@@ -62,8 +62,6 @@ OPEN: Final = "HANDRAIL_DEBUGGABLE"
 
 def keep_memory_private(environment: Mapping[str, str] = os.environ) -> bool:
     """Make the process non-dumpable, which also disables core files. Returns whether the system supports it."""
-    if sys.platform != "linux" or environment.get(OPEN):
+    if not has("private_memory") or environment.get(OPEN):
         return False
-    from handrail.files.libc import libc
-
     return libc().prctl(_SET_DUMPABLE, 0, 0, 0, 0) == 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import TYPE_CHECKING
+
+from handrail.platform import is_macos
 
 if TYPE_CHECKING:
     from handrail.cage.base import Guard
@@ -14,7 +15,7 @@ __all__ = ["find_guard", "guard_problem"]
 
 @cache
 def _guard() -> Guard:
-    if sys.platform == "darwin":
+    if is_macos():
         from handrail.cage.seatbelt import SeatbeltGuard
 
         return SeatbeltGuard()

@@ -6,12 +6,11 @@ import ctypes
 import errno
 import os
 import stat
-import sys
 from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from handrail.files.libc import libc
+from handrail.platform import RAW, has, libc
 
 __all__ = ["FIRST_ABI", "SIGNAL_ABI", "landlock_abi", "restrict_files", "ruleset"]
 
@@ -20,6 +19,7 @@ _ADD_RULE: Final = 445
 _RESTRICT: Final = 446
 _GET_VERSION: Final = 1
 _PATH_BENEATH: Final = 1
+_PATH: Final[int] = getattr(os, "O_PATH", 0)  # missing on macOS, which has no Landlock either
 
 FIRST_ABI: Final = 3
 """Older kernels (before 6.2) cannot refuse to truncate files, so they count as having no Landlock."""
@@ -61,7 +61,7 @@ def _call(number: int, *arguments: object) -> int:
 @cache
 def landlock_abi() -> int:
     """The version of Landlock that this kernel has; 0 if Landlock is missing or switched off."""
-    if sys.platform != "linux":
+    if not has("landlock"):
         return 0
     try:
         return _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_GET_VERSION))
@@ -113,7 +113,7 @@ class _Grant:
 
     def __call__(self, path: str, access: int) -> None:
         try:
-            parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            parent = os.open(path, _PATH | RAW)
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP):
                 return

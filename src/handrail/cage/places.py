@@ -6,7 +6,6 @@ Nothing here is taken from the project, which could name a folder of secrets as 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Final
 from handrail.cage.base import CageError, Limits
 from handrail.cage.hidden import Hidden
 from handrail.files.resolve import real_path
+from handrail.platform import is_macos
 
 __all__ = ["reading_limits", "writing_limits"]
 
@@ -143,7 +143,7 @@ def _existing_places(home: str, path: str, period: int) -> tuple[str, ...]:
 
     `period` changes once a minute: programs may be installed while a session runs.
     """
-    system = _MACOS if sys.platform == "darwin" else _SYSTEM
+    system = _MACOS if is_macos() else _SYSTEM
     found = [*system, *(os.path.join(home, name) for name in _TOOLCHAINS)]
     real_home = real_path(home)
     for folder in dict.fromkeys(path.split(os.pathsep)):

@@ -10,7 +10,7 @@ import os
 from typing import Final
 
 from handrail.cage.landlock import restrict_files
-from handrail.files.libc import libc
+from handrail.platform import libc
 
 __all__ = ["restrict_thread"]
 

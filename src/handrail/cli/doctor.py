@@ -259,13 +259,15 @@ def _existing(folder: Path) -> Path:
 
 
 def _processes() -> Iterator[Check]:
-    if sys.platform != "linux":
+    from handrail.platform import has, process_folder
+
+    if not has("proc"):
         yield Check("process guard", "info", "process groups only; on Linux the kernel helps too")
         return
     setpriv = shutil.which("setpriv")
     hint = "install util-linux: then the kernel ends the CLI when its parent dies"
     yield Check("setpriv", "good", setpriv) if setpriv else Check("setpriv", "info", "not found", hint)
-    if os.path.isdir("/proc/self"):
+    if process_folder():
         yield Check("process guard", "good", "what a CLI leaves behind is found by its mark in /proc and ended")
     else:
         yield Check("process guard", "bad", "no /proc: what leaves its process group is not found", "mount /proc")

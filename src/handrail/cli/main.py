@@ -7,6 +7,8 @@ import logging
 import sys
 from collections.abc import Sequence
 
+from handrail.platform import exit_without
+
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
@@ -58,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"handrail {version('handrail')}")
         return 0
+    exit_without("groups", f"`handrail {arguments[0][:40]}`")
     name, *rest = arguments
     if name not in COMMANDS:
         print(f"handrail: unknown command {name!r}; `handrail --help` lists the commands", file=sys.stderr)

@@ -22,6 +22,7 @@ from typing import Annotated
 
 import typer
 
+from handrail.platform import die_with_parent
 from handrail.transport.recording_file import Direction
 from handrail.transport.recording_writer import RecordingWriter, create_recording_file
 
@@ -81,9 +82,8 @@ def _path(output: Path | None) -> Path:
 def record_child(argv: Sequence[str], writer: RecordingWriter) -> int:
     """Run a child between our standard streams. Returns its exit code; negative if a signal killed it."""
     # The kernel ends the child should we be killed; a separate session keeps signals from reaching it twice.
-    setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
-    command = [setpriv, "--pdeathsig", "TERM", "--", *argv] if setpriv else list(argv)
     pipe = subprocess.PIPE
+    command = die_with_parent(argv, by="TERM")
     child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True)
     for number in PASSED_ON:
         if signal.getsignal(number) is not signal.SIG_IGN:

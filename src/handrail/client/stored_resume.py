@@ -19,6 +19,7 @@ import msgspec
 
 from handrail.client.environment import child_environment
 from handrail.client.options import Options
+from handrail.platform import RAW
 from handrail.session_store.base import SessionKey, SessionStore, SessionStoreEntry, SessionStoreError, implements
 from handrail.session_store.files import project_key_for_directory, write_session
 from handrail.session_store.sessions import load_entries
@@ -174,7 +175,7 @@ def _copy(source: Path, target: Path, *, without: tuple[str, ...] = ()) -> None:
     except (OSError, ValueError, RecursionError) as error:
         log.warning("%s is not used for the resumed session: %s", source, error)
         return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | RAW
     with os.fdopen(os.open(target, flags, 0o600), "w", encoding="utf-8") as stream:
         json.dump(_stripped(content, without), stream)
 

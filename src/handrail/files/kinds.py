@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import stat
-import sys
 from typing import Final
 
-from handrail.files.libc import libc
 from handrail.permissions.paths.matching import PathKind
+from handrail.platform import file_system_type
 
 __all__ = ["KIND_WORDS", "is_process_information", "kind_of"]
 
@@ -30,7 +27,6 @@ _KINDS: Final[dict[int, PathKind]] = {
     stat.S_IFBLK: "device",
 }
 _PROC_MAGIC: Final = 0x9FA0
-_LINUX: Final = sys.platform == "linux"
 
 
 def kind_of(mode: int) -> PathKind:
@@ -40,12 +36,4 @@ def kind_of(mode: int) -> PathKind:
 
 def is_process_information(place: int | str) -> bool:
     """Does an open file, or the file of this path, lie on a proc file system, wherever that is mounted?"""
-    if not _LINUX:
-        return False
-    # The first field of struct statfs is the type; the rest is never read, but must have room.
-    room = (ctypes.c_long * 64)()
-    if isinstance(place, int):
-        failed = libc().fstatfs(ctypes.c_int(place), room)
-    else:
-        failed = libc().statfs(ctypes.c_char_p(os.fsencode(place)), room)
-    return not failed and room[0] == _PROC_MAGIC
+    return file_system_type(place) == _PROC_MAGIC

@@ -10,11 +10,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import sys
 from functools import cache
 from typing import Final, Protocol
 
-from handrail.files.libc import libc
+from handrail.platform import has, libc
 
 __all__ = ["Opener", "kernel_beneath", "opener", "walk_beneath"]
 
@@ -131,7 +130,7 @@ class _Walk:
 @cache
 def opener() -> Opener:
     """The best way that this kernel has; a sandbox that forbids `openat2` counts as a kernel without it."""
-    if sys.platform != "linux":
+    if not has("openat2"):
         return walk_beneath
     root = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
+from handrail.platform import RAW
 from handrail.session_store.base import SessionKey
 from handrail.transcripts.layout import SESSION_ID, SessionFile, project_name
 
@@ -86,5 +87,5 @@ def _write(path: Path, parts: Iterable[bytes]) -> None:
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(0o700)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as stream:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | RAW, 0o600), "wb") as stream:
         stream.writelines(parts)

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from handrail.platform import RAW
 from handrail.session_store.base import (
     SessionKey,
     SessionListSubkeysKey,
@@ -164,7 +165,7 @@ class SqliteSessionStore(SessionStore):
 
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | RAW, 0o600))
             database = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 version = database.execute("PRAGMA user_version").fetchone()[0]

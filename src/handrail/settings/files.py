@@ -13,7 +13,6 @@ and ask rules hold as far as they can be read.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -21,6 +20,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from handrail.permissions.rules.rule import Behavior, Scope
+from handrail.platform import is_macos
 from handrail.settings.git_folders import inside_git, main_top
 from handrail.settings.json_tree import TWICE, JsonFault, Lines, Node, parse
 from handrail.settings.plain_file import LIMIT, Unreadable, read_bytes
@@ -157,7 +157,7 @@ def cli_state_file(env: Mapping[str, str] | None = None) -> str:
 
 def policy_folder() -> str:
     """The folder of an organisation's settings on this machine."""
-    return "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
+    return "/Library/Application Support/ClaudeCode" if is_macos() else "/etc/claude-code"
 
 
 def places(folder: str, home: str, *, policy: str | None = None, flag: str | None = None) -> list[Place]:

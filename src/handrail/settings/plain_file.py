@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 
 from handrail.errors import MachineError
+from handrail.platform import NO_TERMINAL, NO_WAIT, RAW
 
 __all__ = ["LIMIT", "Unreadable", "read_bytes"]
 
@@ -23,7 +24,7 @@ def read_bytes(path: str, limit: int = LIMIT) -> bytes | None:
     try:
         # Opening a device can have effects, so the kind is checked before; the descriptor's kind decides.
         _check_kind(os.stat(path).st_mode)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | NO_WAIT | NO_TERMINAL | RAW)
         with os.fdopen(descriptor, "rb") as stream:
             _check_kind(os.fstat(descriptor).st_mode)
             data = stream.read(limit + 1) or b""  # nothing to read yet: some files of /proc and /sys

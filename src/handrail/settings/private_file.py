@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from handrail.errors import MachineError
+from handrail.platform import NO_FOLLOW, NO_WAIT, RAW, is_readable_by_others, is_writable_by_others
 
 __all__ = ["PrivateFileError", "forget", "read_private", "state_folder", "write_private"]
 
@@ -33,7 +34,7 @@ def read_private(path: Path, *, limit: int = LIMIT, secret: bool = False) -> byt
     `secret`: also if others could have read it.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | NO_FOLLOW | NO_WAIT | RAW)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -43,9 +44,9 @@ def read_private(path: Path, *, limit: int = LIMIT, secret: bool = False) -> byt
         os.close(descriptor)
         raise PrivateFileError(f"{path}: not a plain file; remove it")
     with os.fdopen(descriptor, "rb") as stream:
-        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        if is_writable_by_others(status):
             raise PrivateFileError(f"{path}: others can write it, so it does not count; make it yours alone")
-        if secret and status.st_mode & 0o077:
+        if secret and is_readable_by_others(status):
             raise PrivateFileError(f"{path}: others can read it, so its secret may be known; delete it")
         data = stream.read(limit + 1)
     if len(data) > limit:
@@ -59,7 +60,7 @@ def write_private(path: Path, data: bytes) -> None:
     try:
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | RAW, 0o600)
         with contextlib.suppress(FileNotFoundError):
             try:
                 with os.fdopen(descriptor, "wb") as stream:

@@ -14,16 +14,15 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from shutil import which
 from types import TracebackType
 from typing import Any, Final
 
 import msgspec
 
 from handrail.installed_programs import find_program
+from handrail.platform import die_with_parent
 
 __all__ = ["NatsCluster", "NatsServer", "find_nats_server"]
 
@@ -99,9 +98,7 @@ class NatsServer:
             raise RuntimeError(f"{self.name} is already running")
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "server.conf").write_text(self._text)
-        setpriv = which("setpriv") if sys.platform == "linux" else None
-        lead = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
-        argv = [*lead, str(find_nats_server()), "-c", str(self.folder / "server.conf")]
+        argv = die_with_parent([str(find_nats_server()), "-c", str(self.folder / "server.conf")])
         with (self.folder / "server.err").open("wb") as errors:
             self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
 
@@ -165,7 +162,7 @@ class NatsServer:
         if self._process is not None and self._process.poll() is None and not self._paused:
             self._paused = True
             self._process.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+            os.waitpid(self._process.pid, os.WUNTRACED)
 
     def resume(self) -> None:
         """Resume a suspended server (SIGCONT)."""

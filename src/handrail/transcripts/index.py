@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from handrail.platform import read_at
 from handrail.transcripts import layout
 from handrail.transcripts.archive import is_archived
 from handrail.transcripts.entry import Envelope, body, decode, one_line, texts
@@ -189,8 +190,8 @@ def _inspect(file: SessionFile, stamp: _Stamp) -> SessionInfo | None:
 def _ends(file: SessionFile, size: int) -> tuple[bytes, bytes]:
     descriptor = layout.open_below(file.root, file.path)
     try:
-        head = os.pread(descriptor, WINDOW, 0)
-        return head, head if size <= WINDOW else os.pread(descriptor, WINDOW, size - WINDOW)
+        head = read_at(descriptor, WINDOW, 0)
+        return head, head if size <= WINDOW else read_at(descriptor, WINDOW, size - WINDOW)
     finally:
         os.close(descriptor)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from handrail.platform import FOLDER, NO_FOLLOW, NO_WAIT, RAW, has, is_junction, require
 from handrail.transcripts.errors import InvalidSessionId, SessionNotFound, TranscriptUnusable
 
 SESSION_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -170,13 +171,14 @@ def _locate_below(root: Path, session_id: str) -> SessionFile | None:
 
 @contextmanager
 def folder_below(root: Path, folder: Path) -> Generator[int]:
-    """Open `folder` from `root` step by step, without following a link."""
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Open `folder` from `root` step by step, without following a link. Raises Unsupported on Windows."""
+    require("folder_descriptors", "archiving, forking or deleting a session")
+    descriptor = os.open(root, os.O_RDONLY | FOLDER | RAW)
     try:
         for step in folder.relative_to(root).parts:
             if step == "..":
                 raise ValueError("a path below the projects folder must not contain '..'")
-            below = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
+            below = os.open(step, os.O_RDONLY | FOLDER | NO_FOLLOW | RAW, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = below
         yield descriptor
@@ -184,11 +186,25 @@ def folder_below(root: Path, folder: Path) -> Generator[int]:
         os.close(descriptor)
 
 
+def _open_checked(root: Path, path: Path, flags: int) -> int:
+    """Open by path, after a look at every name on the way: there must be no link.
+
+    A name may be exchanged in between. That needs write access to the projects folder, which only its owner has.
+    """
+    for place in (*reversed(path.relative_to(root).parents), path.relative_to(root)):
+        if ".." in place.parts or os.path.islink(root / place) or is_junction(root / place):
+            raise ValueError("a path below the projects folder must not contain '..' or a link")
+    return os.open(path, flags | RAW)
+
+
 def open_below(root: Path, path: Path, flags: int = os.O_RDONLY) -> int:
     """Open the regular file `path` below `root`. A pipe or a device is refused without waiting for it."""
     try:
-        with folder_below(root, path.parent) as folder:
-            descriptor = os.open(path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        if not has("folder_descriptors"):
+            descriptor = _open_checked(root, path, flags)
+        else:
+            with folder_below(root, path.parent) as folder:
+                descriptor = os.open(path.name, flags | NO_FOLLOW | NO_WAIT | RAW, dir_fd=folder)
     except FileNotFoundError as error:
         raise SessionNotFound(f"{path} does not exist") from error
     except (OSError, ValueError) as error:

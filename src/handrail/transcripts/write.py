@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from handrail.platform import NO_FOLLOW, RAW, read_at
 from handrail.transcripts.errors import InvalidTag, InvalidTitle, SessionNotFound, TranscriptUnusable
 from handrail.transcripts.layout import (
     SessionFile,
@@ -72,7 +73,7 @@ def append_line(file: SessionFile, line: bytes) -> None:
     descriptor = open_below(file.root, file.path, os.O_RDWR | os.O_APPEND)
     try:
         size = os.fstat(descriptor).st_size
-        cut_off = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        cut_off = size > 0 and read_at(descriptor, 1, size - 1) != b"\n"
         data = (b"\n" if cut_off else b"") + line + b"\n"
         if os.write(descriptor, data) != len(data):
             raise TranscriptUnusable(f"{file.path}: the disk is full; the last line is incomplete")
@@ -93,7 +94,7 @@ def create_file(file: SessionFile, parts: Iterable[bytes]) -> None:
 
 def replace_file(folder: int, name: str, unfinished: str, parts: Iterable[bytes]) -> None:
     """Write a file in an open folder under the name `unfinished`, then rename it. Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | RAW
     try:
         with os.fdopen(os.open(unfinished, flags, 0o600, dir_fd=folder), "wb") as stream:
             stream.writelines(parts)

@@ -4,7 +4,7 @@ One guardian runs for each process that starts children. It learns of them over 
 which the kernel does however the process ends. Children carry a mark in their environment, which their descendants
 inherit, so even those that left the process group are found. A process that adopts its orphans can have its descendants
 followed too: the guardian looks at them once a second, so that those which emptied their environment are known when the
-process dies. This file is run as a script and imports only the standard library.
+process dies. This file is run as a script, which imports only the standard library. Windows has no guardian.
 """
 
 from __future__ import annotations
@@ -23,6 +23,16 @@ MARK = "HANDRAIL_CHILD"
 ROUNDS = 20
 PAUSE = 0.005
 """Seconds between rounds while a process is in the middle of exec: its environment is visible a moment later."""
+
+
+def _process_folder() -> str:
+    from handrail.platform import process_folder
+
+    return process_folder()
+
+
+PROCESSES = sys.argv[1] if __name__ == "__main__" else _process_folder()
+"""The folder that lists processes; "" if the system has none, and then only process groups are ended."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at the descendants of a followed process."""
 
@@ -41,7 +51,9 @@ class Guardian:
 
         A mark is a value of MARK, or a whole `NAME=value`.
         """
-        if self._pipe is None or self._owner != os.getpid():
+        from handrail.platform import has
+
+        if has("guardian") and (self._pipe is None or self._owner != os.getpid()):
             self._start()
         self._send(f"+{mark} {pid} {folder}\n")
 
@@ -55,6 +67,8 @@ class Guardian:
         self._send(f"*{os.getpid()}\n")
 
     def _start(self) -> None:
+        if sys.platform == "win32":
+            return
         reading, writing = os.pipe()
         silent = os.open(os.devnull, os.O_RDWR)
         actions = [
@@ -62,7 +76,7 @@ class Guardian:
             (os.POSIX_SPAWN_DUP2, silent, 1),
             (os.POSIX_SPAWN_DUP2, silent, 2),
         ]
-        command = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
+        command = [sys.executable, "-I", "-S", os.path.abspath(__file__), PROCESSES]
         try:
             self.pid = os.posix_spawn(command[0], command, {}, file_actions=actions, setpgroup=0)
             self._pipe, self._owner = writing, os.getpid()
@@ -81,6 +95,8 @@ class Guardian:
 def end_marked(mark: str) -> int:
     """Kill every process with a mark. Returns how many were found."""
     found = 0
+    if sys.platform == "win32":
+        return found
     for _ in range(ROUNDS):
         pids, unsure = _marked(mark)
         if not pids and not unsure:
@@ -99,13 +115,13 @@ def _marked(mark: str) -> tuple[list[int], bool]:
     wanted = (mark if "=" in mark else f"{MARK}={mark}").encode()
     found, unsure = list[int](), False
     with contextlib.suppress(OSError):
-        for name in filter(str.isdecimal, os.listdir("/proc")):
+        for name in filter(str.isdecimal, os.listdir(PROCESSES)):
             with contextlib.suppress(OSError):
-                environment = _read(f"/proc/{name}/environ")
+                environment = _read(f"{PROCESSES}/{name}/environ")
                 if wanted in environment.split(b"\0"):
                     found.append(int(name))
-                elif not environment and not _read(f"/proc/{name}/cmdline"):
-                    os.readlink(f"/proc/{name}/exe")  # fails for zombies and kernel threads
+                elif not environment and not _read(f"{PROCESSES}/{name}/cmdline"):
+                    os.readlink(f"{PROCESSES}/{name}/exe")  # fails for zombies and kernel threads
                     unsure = True  # in the middle of exec: its new environment is not visible yet
     return found, unsure
 
@@ -134,6 +150,8 @@ class Followed:
 
     def end(self) -> None:
         """Kill those that are left, and what they have started since."""
+        if sys.platform == "win32":
+            return
         for _ in range(ROUNDS):
             roots = [pid for pid, start in self._seen.items() if _started(pid) == start]
             for pid in roots:
@@ -148,8 +166,8 @@ class Followed:
 def descendants(pid: int) -> list[int]:
     """The children of a process, their children and so on."""
     below: dict[int, list[int]] = {}
-    with contextlib.suppress(FileNotFoundError):  # not every system has /proc
-        for name in filter(str.isdecimal, os.listdir("/proc")):
+    with contextlib.suppress(FileNotFoundError):  # without a folder of processes there is nothing to list
+        for name in filter(str.isdecimal, os.listdir(PROCESSES)):
             fields = _fields(int(name))
             if fields:
                 below.setdefault(int(fields[1]), []).append(int(name))
@@ -165,18 +183,18 @@ def children_of(pid: int) -> list[int]:
     """The children of a process. Faster than a look at all processes, and may miss one while another exits."""
     found = list[int]()
     with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
+        for thread in os.listdir(f"{PROCESSES}/{pid}/task"):
             try:
-                found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+                found += map(int, _read(f"{PROCESSES}/{pid}/task/{thread}/children").split())
             except FileNotFoundError:  # the thread has ended, or the kernel lacks this file
                 continue
     return found
 
 
 def _fields(pid: int) -> list[bytes]:
-    """The fields of /proc/PID/stat from the state on; none for a process that has exited."""
+    """The fields of PID/stat from the state on; none for a process that has exited."""
     try:
-        fields = _read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+        fields = _read(f"{PROCESSES}/{pid}/stat").rpartition(b") ")[2].split()
     except OSError:
         return []
     return [] if fields[0] in (b"Z", b"X") else fields
@@ -188,6 +206,8 @@ def _started(pid: int) -> bytes:
 
 
 def _guard() -> None:
+    if sys.platform == "win32":
+        return
     children: dict[str, tuple[int, str]] = {}
     followed: Followed | None = None
     rest = b""
@@ -215,7 +235,7 @@ def _guard() -> None:
     if followed:
         followed.end()
     for mark, (pid, folder) in children.items():
-        if pid in _marked(mark)[0] or not os.path.isdir("/proc/self"):
+        if pid in _marked(mark)[0] or not PROCESSES:
             with contextlib.suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
         end_marked(mark)

@@ -2,7 +2,8 @@
 
 The child leads a new process group. It is stopped in steps: end of input, SIGTERM, then SIGKILL, the signals to the
 whole group, each with a grace period; then everything that still carries its mark is killed. If this process dies, the
-kernel kills the child (PR_SET_PDEATHSIG) and the guardian kills the rest.
+kernel kills the child (PR_SET_PDEATHSIG) and the guardian kills the rest. On Windows the steps are end of input,
+`taskkill /T` and TerminateProcess. `handrail.platform` has the fallbacks of other systems.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
-import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 from uuid import uuid4
 
+from handrail.platform import (
+    KILL,
+    TERM,
+    child_group,
+    die_with_parent,
+    grow_pipe,
+    signal_group,
+    taskkill,
+    user_exists,
+)
 from handrail.transport.base import Ending, Transport, TransportClosed
 from handrail.transport.guardian import MARK, Guardian, end_marked
 
@@ -34,7 +43,9 @@ MUTE_GRACE = 2.0
 """Seconds until a child that has closed its stdout is killed, since it cannot send any more."""
 PIPE_GRACE = 1.0
 """Seconds to wait for the pipes after the child has exited, in case another process keeps them open."""
-SET_PIPE_SIZE = 1031
+
+_BATCH = (".bat", ".cmd")
+"""Windows runs these with cmd.exe, which reads the arguments once more by its own rules."""
 
 log = logging.getLogger("handrail.transport")
 
@@ -66,10 +77,8 @@ class _Child(asyncio.SubprocessProtocol):
         stdout = self._stdout = cast("asyncio.ReadTransport", process.get_pipe_transport(1))
         with contextlib.suppress(AttributeError):  # uvloop has its own size
             stdout.max_size = CHUNK  # type: ignore[attr-defined]
-        with contextlib.suppress(OSError, ImportError, AttributeError, ValueError):  # optional: fewer wake-ups
-            import fcntl
-
-            fcntl.fcntl(stdout.get_extra_info("pipe").fileno(), SET_PIPE_SIZE, PIPE_SIZE)
+        with contextlib.suppress(OSError, AttributeError, ValueError):  # optional: fewer wake-ups
+            grow_pipe(stdout.get_extra_info("pipe").fileno(), PIPE_SIZE)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd != 1:
@@ -154,7 +163,7 @@ class ProcessTransport(Transport):
         self._user = user
         self._folder = folder
         self._mark = uuid4().hex
-        self._graces = ((None, eof_grace), (signal.SIGTERM, term_grace), (signal.SIGKILL, 5.0))
+        self._graces = ((None, eof_grace), (TERM, term_grace), (KILL, 5.0))
         self._process: asyncio.SubprocessTransport | None = None
         self._child = _Child(self._take_stderr)
         self._starting: asyncio.Task[None] | None = None
@@ -198,7 +207,7 @@ class ProcessTransport(Transport):
         except asyncio.CancelledError:
             # The child may already run. Left alone, asyncio would wait until all holders of its pipes have closed them.
             await asyncio.wait([self._starting])
-            self._signal(signal.SIGKILL)
+            self._signal(KILL)
             await self.close()
             raise
 
@@ -213,23 +222,18 @@ class ProcessTransport(Transport):
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
-            start_new_session=True,
+            **child_group(),
             **other_user,
         )
         _guardian.watch(self._mark, self._process.get_pid(), self._folder)
         self._watching = asyncio.create_task(self._watch(self._process))
 
     def _check_user(self) -> None:
-        if isinstance(self._user, str):
-            import pwd  # missing on Windows
-
-            try:
-                pwd.getpwnam(self._user)
-            except KeyError:
-                raise FileNotFoundError(f"user {self._user!r} does not exist on this machine") from None
+        if isinstance(self._user, str) and not user_exists(self._user):
+            raise FileNotFoundError(f"user {self._user!r} does not exist on this machine")
 
     def _command(self) -> list[str]:
-        """argv, run by setpriv if installed, so that the kernel kills the child with its parent."""
+        """argv with the absolute path of its program, killed with this process where the kernel can do that."""
         from shutil import which
 
         path = self._env.get("PATH", os.defpath)
@@ -240,11 +244,13 @@ class ProcessTransport(Transport):
             raise FileNotFoundError(
                 f"{self.argv[0]}: no such executable" + ("" if "/" in self.argv[0] else f" on PATH {path}")
             )
+        if program.lower().endswith(_BATCH):
+            raise PermissionError(
+                f"{program}: a batch file would run parts of its arguments as commands; name the .exe of the CLI"
+            )
         if self._cwd is not None and not os.path.isdir(self._cwd):
             raise NotADirectoryError(f"{os.fspath(self._cwd)}: the working folder does not exist")
-        command = [os.path.abspath(program), *self.argv[1:]]
-        setpriv = which("setpriv") if sys.platform == "linux" else None
-        return [setpriv, "--pdeathsig", "KILL", "--", *command] if setpriv else command
+        return die_with_parent([os.path.abspath(program), *self.argv[1:]])
 
     def _stdin(self) -> asyncio.WriteTransport | None:
         pipe = self._process.get_pipe_transport(0) if self._process else None
@@ -277,7 +283,7 @@ class ProcessTransport(Transport):
         try:
             return await asyncio.shield(self._closing)
         except asyncio.CancelledError:
-            self._signal(signal.SIGKILL)
+            self._signal(KILL)
             end_marked(self._mark)
             await asyncio.wait([self._closing])
             raise
@@ -325,16 +331,19 @@ class ProcessTransport(Transport):
             return Ending(signal=_signal_name(-code), stderr=self.stderr)
         return Ending(code=code, stderr=self.stderr)
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _signal(self, number: int) -> None:
         if self._process and not self._exited.is_set():
             with contextlib.suppress(OSError):
-                os.killpg(self._process.get_pid(), number)
+                if signal_group(self._process.get_pid(), number):
+                    return
+                if number == KILL or not taskkill(self._process.get_pid()):
+                    self._process.kill()
 
     async def _watch(self, process: asyncio.SubprocessTransport) -> None:
         """Wait for the child itself, then kill its descendants, which could keep the pipes open forever."""
         await self._child.exited.wait()
         with contextlib.suppress(OSError):
-            os.killpg(process.get_pid(), signal.SIGKILL)
+            signal_group(process.get_pid(), KILL)
         await asyncio.to_thread(end_marked, self._mark)  # scans all processes
         with contextlib.suppress(TimeoutError):  # another process may hold the pipes
             async with asyncio.timeout(PIPE_GRACE):
@@ -356,6 +365,8 @@ class ProcessTransport(Transport):
 
 
 def _signal_name(number: int) -> str:
+    import signal
+
     try:
         return signal.Signals(number).name
     except ValueError:

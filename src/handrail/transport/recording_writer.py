@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from handrail.platform import RAW
 from handrail.transport.delta_masking import DeltaMasker
 from handrail.transport.masking import Masker
 from handrail.transport.recording_file import VERSION, Direction
@@ -39,7 +40,7 @@ def create_recording_file(path: str | Path, *, overwrite: bool = False) -> Binar
             raise FileExistsError(f"{path} exists and is not a file; choose another name")
         path.unlink()
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | RAW, 0o600)
     except FileExistsError:
         raise FileExistsError(f"{path} exists; choose another name or remove it first") from None
     return os.fdopen(descriptor, "wb", buffering=0)

@@ -13,14 +13,13 @@ import os
 import secrets
 import shutil
 import signal
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from handrail.files.libc import libc
+from handrail.platform import has, libc, process_folder, signal_process
 from handrail.transport.guardian import Followed, Guardian, children_of, descendants
 
 __all__ = [
@@ -39,7 +38,8 @@ __all__ = [
     "terminate_tree",
 ]
 
-_PROCESSES: Final = Path("/proc")
+_PROCESSES: Final = Path(process_folder() or os.devnull)
+"""Below the null device nothing exists, as on systems without /proc."""
 _GRACE: Final = 0.5
 _MAX_ROUNDS: Final = 20
 _SET_CHILD_SUBREAPER: Final = 36
@@ -113,7 +113,7 @@ def guard() -> int:
     if not _guardians:
         _guardians.append(Guardian())
         _guardians[0].watch(AGENT_MARK, os.getpid())
-        if sys.platform == "linux":
+        if has("subreaper"):
             libc().prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             _guardians[0].follow()
     return _guardians[0].pid
@@ -211,7 +211,7 @@ def process_count() -> int:
         return 0
 
 
-def _kill(pids: Iterator[int] | list[int]) -> bool:
+def _kill(pids: Iterator[int]) -> bool:
     """Kill processes. Returns whether there were any."""
     found = False
     for pid in pids:
@@ -261,19 +261,5 @@ def _has(pid: int, mark: str) -> bool:
 
 
 def _signal(pid: int, mark: str, number: signal.Signals) -> bool:
-    """Signal a marked process. The pidfd guards against the pid being reused in between."""
-    if sys.platform != "linux":
-        return False
-    try:
-        handle = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        if not _has(pid, mark):
-            return False
-        signal.pidfd_send_signal(handle, number)
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
+    """Signal a marked process. Returns whether it was there."""
+    return signal_process(pid, number, lambda: _has(pid, mark))

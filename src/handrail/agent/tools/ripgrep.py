@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,6 +18,7 @@ from handrail.files.errors import FileError
 from handrail.files.open import open_folder, open_resolved, stat_resolved
 from handrail.files.resolve import real_path, resolve
 from handrail.installed_programs import find_program
+from handrail.platform import process_folder
 
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
@@ -66,7 +66,7 @@ async def ripgrep(arguments: Sequence[str], place: Resolved) -> Found:
         with explain_file_errors(), open_resolved(place) as file:
             return Found(*await _run([*arguments, *_OPTIONS, "--", "-"], "/", file.fileno()), base)
     with explain_file_errors(), open_folder(place) as folder:
-        cwd = f"/proc/self/fd/{folder}" if sys.platform == "linux" else base
+        cwd = f"{process_folder()}/self/fd/{folder}" if process_folder() else base
         return Found(*await _run([*arguments, *_OPTIONS, "--", "./"], cwd, asyncio.subprocess.DEVNULL), base)
 
 

@@ -24,6 +24,7 @@ from handrail.agent.tools.process_tree import (
     terminate_tree,
 )
 from handrail.cage.base import Start
+from handrail.platform import has
 
 if TYPE_CHECKING:
     from handrail.agent.tools.command_cage import CommandCage
@@ -148,7 +149,7 @@ class Shell:
             inherited = (folder_writes, error_writes) if errors else (folder_writes,)
             limits = _CAGED if cage and not cage.limits.builds else {}
             argv = [*wrapper, *_argv(command, folder_writes, error_writes, limits)]
-            if adopts and cage is None:  # a cage knows its processes
+            if adopts and cage is None and has("subreaper"):  # a cage knows its processes
                 argv = [sys.executable, "-I", "-S", adopt_orphans.__file__, *argv]
             variables = {**environment, **marks(mark)}
             if cage is not None:

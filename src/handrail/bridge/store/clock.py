@@ -10,24 +10,19 @@ from __future__ import annotations
 import time
 from typing import Final
 
-__all__ = ["earliest_now", "latest_now", "since_boot"]
+from handrail.platform import seconds_since_boot
+
+__all__ = ["earliest_now", "latest_now"]
 
 
-def since_boot() -> float:
-    """Monotonic seconds, including time suspended where the system counts it."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic()
-
-
-_STARTED: Final = time.time() - since_boot()
+_STARTED: Final = time.time() - seconds_since_boot()
 
 
 def earliest_now() -> float:
     """Seconds since 1970, for measuring ages."""
-    return min(time.time(), _STARTED + since_boot())
+    return min(time.time(), _STARTED + seconds_since_boot())
 
 
 def latest_now() -> float:
     """Seconds since 1970, for timestamps."""
-    return max(time.time(), _STARTED + since_boot())
+    return max(time.time(), _STARTED + seconds_since_boot())

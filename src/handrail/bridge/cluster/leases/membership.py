@@ -20,7 +20,7 @@ from handrail.bridge.cluster.leases.entries import Entries
 from handrail.bridge.cluster.leases.lease import Lease, LeaseExpired, Node, node_of
 from handrail.bridge.cluster.nats.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
-from handrail.bridge.store.clock import since_boot
+from handrail.platform import seconds_since_boot
 
 __all__ = ["Membership", "end_tasks"]
 
@@ -60,7 +60,7 @@ class Membership:
         node: Callable[[], Node],
         *,
         timing: Timing = TIMING,
-        clock: Callable[[], float] = since_boot,
+        clock: Callable[[], float] = seconds_since_boot,
         previous_boot: str = "",
         keep_boot: Callable[[str], None] = lambda _: None,
     ) -> None:
