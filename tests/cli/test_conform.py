@@ -49,7 +49,7 @@ def test_the_list_runs_nothing():
 def test_usage_errors_end_with_2_and_one_sentence():
     for arguments, words in (
         ((), "name the executable"),
-        (("--", "no-such-executable"), "not on PATH"),
+        (("--", "no-such-executable"), "nor on PATH"),
         (("--only", "nothing-of-the-kind", "--", "true"), "--list"),
         (("--jobs", "0", "--", "true"), "--jobs"),
     ):

@@ -109,8 +109,8 @@ def test_the_lines_for_people_have_a_mark_and_what_to_do_next():
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
     assert {line[0] for line in lines if line and not line.startswith((" ", "`claude`"))} == {"✓", "✗", "·"}
-    assert any(line.strip() == "→ this CLI cannot be driven; --cli names another" for line in lines)
-    assert lines[-1].startswith("`claude` cannot be driven yet")
+    assert any(line.strip() == "→ this CLI cannot be used; --cli names another" for line in lines)
+    assert lines[-1].startswith("`claude` cannot be used yet")
 
 
 def test_the_store_of_a_server_is_looked_at(tmp_path: Path):

@@ -278,7 +278,7 @@ def test_what_is_not_in_force_is_marked(folder: Folder):
 
 
 def test_a_folder_without_rules_says_so(folder: Folder):
-    assert run("list").stdout.splitlines() == ["no rules; what may run is up to the mode", "mode: default"]
+    assert run("list").stdout.splitlines() == ["no rules; the mode decides", "mode: default"]
 
 
 def test_a_rule_that_cannot_be_read_is_listed_with_its_reason(folder: Folder):
@@ -328,7 +328,7 @@ def test_a_folder_with_a_nul_in_its_name_breaks_the_settings_and_nothing_else(fo
         assert (result.exit_code, "must be a list of paths" in result.stderr) == (0, True)
 
 
-def test_a_row_with_a_folder_or_mode_that_cannot_be_is_told(folder: Folder):
+def test_a_row_with_an_invalid_folder_or_mode_is_reported(folder: Folder):
     (folder.path / "below").mkdir()
     rows = (
         {"cmd": "ls", "cwd": "a\0b"},
@@ -338,7 +338,7 @@ def test_a_row_with_a_folder_or_mode_that_cannot_be_is_told(folder: Folder):
     path = folder.put("cases.jsonl", "\n".join(map(json.dumps, rows)))
     result = run("check", path)
     assert [line.partition(": ")[2][:30] for line in result.stderr.splitlines()[:-1]] == [
-        "`cwd` contains a NUL, and no f",
+        "`cwd` contains a NUL character",
         "'yolo' is not a mode; it must ",
     ]
     assert result.stderr.splitlines()[-1] == "3 rows, 1 with an expectation, 2 wrong"
@@ -367,9 +367,9 @@ def test_a_broken_allow_is_listed_and_not_in_force(folder: Folder):
     assert "so it lets nothing pass" in run("list").stdout
 
 
-def test_a_broken_policy_is_told_as_the_reason(folder: Folder):
+def test_a_broken_policy_is_given_as_the_reason(folder: Folder):
     folder.put_user({"permissions": {"allow": ["Read"], "defaultMode": "bypassPermissions"}})
     (folder.policy / "managed-settings.json").write_text("{")
-    assert "not in force: the organisation's settings" in run("list").stdout
+    assert "not in force: the settings of the organisation" in run("list").stdout
     text = run("explain", "Bash", "make").stdout
-    assert "mode bypassPermissions was taken away by the settings, so default holds" in text
+    assert "mode bypassPermissions is disabled by the settings, so default applies" in text

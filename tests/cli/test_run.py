@@ -45,7 +45,7 @@ def test_the_end_tells_cost_tokens_time_and_the_session(tmp_path: Path):
     lines = piped("run", "--cli", path, "go").stdout.decode().splitlines()
     assert lines[-2:] == [
         f"$0.5000 · 1,200 tokens in, 34 out · 4.2 s · session {SESSION}",
-        f'go on: handrail run --resume {SESSION[:8]} "…"',
+        f'resume: handrail run --resume {SESSION[:8]} "…"',
     ]
 
 
@@ -302,7 +302,7 @@ def test_a_command_in_the_background_is_not_waited_for(tmp_path: Path):
         """,
     )
     done = piped("run", "--cli", path, "go")
-    assert "still ran in the background, ended now: npm start" in done.stdout.decode()
+    assert "background tasks that were ended: npm start" in done.stdout.decode()
 
 
 @pytest.mark.parametrize(

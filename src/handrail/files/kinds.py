@@ -39,7 +39,7 @@ def kind_of(mode: int) -> PathKind:
 
 
 def is_process_information(place: int | str) -> bool:
-    """Does an open file, or the file of this path, lie on a proc file system, wherever that is mounted?"""
+    """Whether an open file, or the file at this path, is on a proc file system, wherever that is mounted."""
     if not _LINUX:
         return False
     # The first field of struct statfs is the type; the rest is never read, but must have room.
