@@ -68,7 +68,7 @@ async def test_a_server_with_a_certificate_of_its_own_is_known_by_that(tmp_path:
             assert (code, "certificate" in errors.lower()) == (1, True)
 
 
-async def test_what_cannot_be_done_is_one_sentence(tmp_path: Path, devices: Commands):
+async def test_errors_are_one_sentence(tmp_path: Path, devices: Commands):
     code, _, errors = await asyncio.to_thread(devices, "list")
     assert (code, errors.count("\n")) == (1, 1)
     assert "start one with `handrail serve`" in errors

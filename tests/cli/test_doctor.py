@@ -77,7 +77,7 @@ def test_it_says_what_new_sessions_run_with(tmp_path: Path):
     assert "handrail connect" in report(**nothing)[2]["new sessions"]["hint"]
 
 
-def test_keys_are_told_by_name_only(tmp_path: Path):
+def test_keys_are_reported_by_name_only(tmp_path: Path):
     keys = {"ANTHROPIC_API_KEY": SECRET, "ANTHROPIC_AUTH_TOKEN": SECRET, "CLAUDE_CODE_OAUTH_TOKEN": SECRET}
     for form in ([], ["--json"]):
         done = piped("doctor", *form, "--cli", speaking_cli(tmp_path), **keys)
@@ -86,7 +86,7 @@ def test_keys_are_told_by_name_only(tmp_path: Path):
     assert [checks[name]["text"] for name in keys] == ["set", "not set", "not set"]
 
 
-def test_nobody_signed_in_is_told_with_what_to_do():
+def test_missing_sign_in_is_reported_with_a_hint():
     checks = report("--cli", "/bin/true")[2]
     assert (checks["credentials"]["state"], "ANTHROPIC_API_KEY" in checks["credentials"]["hint"]) == ("bad", True)
     home = Path(os.environ["HOME"]) / ".claude"
