@@ -105,9 +105,7 @@ async def test_endless_answer_is_cut():
 
 
 async def test_silent_endpoint_is_given_up():
-    with socket.create_server(
-        ("127.0.0.1", 0)
-    ) as silent:  # connections are accepted, but never read
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connections are accepted, but never read
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(AccessRejected, match="did not answer within 0.2 seconds"):
             await check_access(ModelAccess("api", KEY, url, "m"), {}, seconds=0.2)

@@ -268,9 +268,7 @@ def _processes() -> Iterator[Check]:
     if os.path.isdir("/proc/self"):
         yield Check("process guard", "good", "leftover processes are found by their mark in /proc and killed")
     else:
-        yield Check(
-            "process guard", "bad", "no /proc: processes outside of their group are not found", "mount /proc"
-        )
+        yield Check("process guard", "bad", "no /proc: processes outside of their group are not found", "mount /proc")
 
 
 def _cage() -> Check:
