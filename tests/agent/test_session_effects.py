@@ -77,7 +77,7 @@ async def test_a_prompt_is_suggested_after_the_second_answer(tmp_path: Path, fla
 
 
 @pytest.mark.parametrize("answer", ["NONE", "none.", "two\nlines", ""])
-async def test_an_answer_that_is_no_prompt_is_not_suggested(tmp_path: Path, answer: str):
+async def test_invalid_prompt_is_not_suggested(tmp_path: Path, answer: str):
     replies = (text("one"), text("two"), reply(text(answer), when=When(prompt="Predict the next message")))
     async with stage(tmp_path, Script.of(*replies), "--prompt-suggestions") as host:
         await host.turn("hi")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from handrail import Options
-from tests.architecture.repository import PACKAGE, ROOT, name_of, pages
+from tests.architecture.repository import PACKAGE, ROOT, modules, name_of, pages
 
 SOURCE_PATH = re.compile(r"\b(?:src/handrail|tests|benchmarks|tools|docs|\.ci)(?:/[\w.-]+)*/[\w-]+\.(?:py|md|sh)\b")
 DOTTED_NAME = re.compile(r"(?<![\w./@-])handrail(?:\.[A-Za-z_]\w*)+")
@@ -78,6 +78,14 @@ def test_every_make_command_in_code_style_is_a_target_of_the_makefile():
 def test_contributing_lists_every_make_target():
     listed = set(re.findall(r"^\| `make ([a-z-]+)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
     assert listed == make_targets()
+
+
+def test_configuration_page_lists_every_variable():
+    """The others are set by Handrail for its own processes, or are for its tests."""
+    internal = {f"HANDRAIL_{name}" for name in ("AGENT_CALL", "AGENT_CHILD", "CHILD", "DEBUGGABLE", "REAL_CLI")}
+    read = {name for path in modules() for name in re.findall(r'"(HANDRAIL_[A-Z_]+)"', path.read_text())}
+    listed = set(re.findall(r"`(HANDRAIL_[A-Z_]+)`", (ROOT / "docs" / "configuration.md").read_text()))
+    assert listed == read - internal
 
 
 def test_options_page_describes_every_option():

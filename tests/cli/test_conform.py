@@ -11,7 +11,7 @@ AGENT = (sys.executable, "-m", "handrail.agent.main")
 SILENT = (sys.executable, "-c", "raise SystemExit('no such luck')")
 
 
-def test_what_agrees_ends_with_0_and_a_table():
+def test_agreement_exits_with_0_and_a_table():
     run = piped("conform", "--only", "flag.version", "--", *AGENT)
     out = run.stdout.decode()
     assert run.returncode == 0, out
@@ -20,7 +20,7 @@ def test_what_agrees_ends_with_0_and_a_table():
     assert "1 of 1 checks agree, 0 drifted." in out
 
 
-def test_what_drifted_ends_with_1_and_says_what_was_expected_and_seen():
+def test_drift_exits_with_1_and_shows_expected_and_seen():
     run = piped("conform", "--only", "initialize.answer", "--", *SILENT)
     out = run.stdout.decode()
     assert run.returncode == 1
@@ -49,7 +49,7 @@ def test_the_list_runs_nothing():
 def test_usage_errors_end_with_2_and_one_sentence():
     for arguments, words in (
         ((), "name the executable"),
-        (("--", "no-such-executable"), "not on PATH"),
+        (("--", "no-such-executable"), "nor on PATH"),
         (("--only", "nothing-of-the-kind", "--", "true"), "--list"),
         (("--jobs", "0", "--", "true"), "--jobs"),
     ):

@@ -77,7 +77,7 @@ def test_it_says_what_new_sessions_run_with(tmp_path: Path):
     assert "handrail connect" in report(**nothing)[2]["new sessions"]["hint"]
 
 
-def test_keys_are_told_by_name_only(tmp_path: Path):
+def test_keys_are_reported_by_name_only(tmp_path: Path):
     keys = {"ANTHROPIC_API_KEY": SECRET, "ANTHROPIC_AUTH_TOKEN": SECRET, "CLAUDE_CODE_OAUTH_TOKEN": SECRET}
     for form in ([], ["--json"]):
         done = piped("doctor", *form, "--cli", speaking_cli(tmp_path), **keys)
@@ -86,7 +86,7 @@ def test_keys_are_told_by_name_only(tmp_path: Path):
     assert [checks[name]["text"] for name in keys] == ["set", "not set", "not set"]
 
 
-def test_nobody_signed_in_is_told_with_what_to_do():
+def test_missing_sign_in_is_reported_with_a_hint():
     checks = report("--cli", "/bin/true")[2]
     assert (checks["credentials"]["state"], "ANTHROPIC_API_KEY" in checks["credentials"]["hint"]) == ("bad", True)
     home = Path(os.environ["HOME"]) / ".claude"
@@ -109,8 +109,8 @@ def test_the_lines_for_people_have_a_mark_and_what_to_do_next():
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
     assert {line[0] for line in lines if line and not line.startswith((" ", "`claude`"))} == {"✓", "✗", "·"}
-    assert any(line.strip() == "→ this CLI cannot be driven; --cli names another" for line in lines)
-    assert lines[-1].startswith("`claude` cannot be driven yet")
+    assert any(line.strip() == "→ this CLI cannot be used; --cli names another" for line in lines)
+    assert lines[-1].startswith("`claude` cannot be used yet")
 
 
 def test_the_store_of_a_server_is_looked_at(tmp_path: Path):

@@ -40,7 +40,7 @@ def test_only_the_lines_asked_for_are_shown(capsys: pytest.CaptureFixture[str]):
     assert len(shown(capsys, TOUR, "--only", "can_use_tool").splitlines()) == 4
 
 
-def test_a_type_that_does_not_occur_is_told_with_those_that_do(capsys: pytest.CaptureFixture[str]):
+def test_unknown_type_is_reported_with_those_that_occur(capsys: pytest.CaptureFixture[str]):
     complaint = shown(capsys, TOUR, "--only", "reslut", code=1)
     assert "no line is 'reslut'; there are: " in complaint
     assert "result" in complaint
@@ -88,7 +88,7 @@ def test_html_is_written_to_the_file_named(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("name", ["none.ndjson", "broken.ndjson"])
-def test_what_cannot_be_read_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str):
+def test_unreadable_file_is_reported_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str):
     (tmp_path / "broken.ndjson").write_text("nonsense\n")
     complaint = shown(capsys, tmp_path / name, code=1)
     assert (name in complaint, complaint.count("\n")) == (True, 1)

@@ -26,7 +26,7 @@ def result(t: float, cost: float, **fields: Any) -> Row:
     return row(t, "out", type="result", subtype="success", is_error=False, total_cost_usd=cost, usage=usage, **fields)
 
 
-def test_requests_meet_their_answers_whoever_asked():
+def test_requests_of_both_sides_are_paired_with_answers():
     rows = [
         request(1.0, "in", "1", "initialize"),
         request(1.5, "out", "1", "can_use_tool"),

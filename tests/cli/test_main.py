@@ -46,7 +46,7 @@ def test_an_unknown_option_is_a_usage_error():
     assert (done.returncode, done.stdout, b"Traceback" in done.stderr) == (2, b"", False)
 
 
-def test_a_missing_package_is_told_in_one_line(tmp_path: Path):
+def test_missing_package_is_reported_in_one_line(tmp_path: Path):
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(\"No module named 'typer'\", name='typer')\n")
     done = piped("doctor", PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, b"")

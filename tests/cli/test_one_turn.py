@@ -21,7 +21,7 @@ def test_ctrl_c_interrupts_the_turn_and_the_session_can_be_resumed(tmp_path: Pat
         screen.press("\x03")
         screen.shows("interrupting… (Ctrl-C again ends the session)")
         screen.shows("interrupted · $")
-        screen.shows("go on: handrail run --resume")
+        screen.shows("resume: handrail run --resume")
         assert screen.ends() == 130
     assert "failed" not in screen.text
 

@@ -52,7 +52,7 @@ ALLOWED = {"behavior": "allow", "updatedInput": {"command": "touch a"}}
         ),
     ],
 )
-def test_what_is_typed_becomes_the_answer(tmp_path: Path, typed: list[str], answer: dict[str, object]):
+def test_typed_text_becomes_the_answer(tmp_path: Path, typed: list[str], answer: dict[str, object]):
     path = cli(tmp_path, ASKS)
     with at_a_terminal("run", "--cli", path, "go") as screen:
         screen.shows("Allow? ")
@@ -197,7 +197,7 @@ def test_a_hostile_command_cannot_draw_on_the_screen(tmp_path: Path):
     assert "\\x1b[2J\\x1b[1;31m rm -rf / \\x9b \\u202e # \\r echo hi\\u2028" in shown
 
 
-def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path):
+def test_text_typed_before_the_question_does_not_answer_it(tmp_path: Path):
     path = cli(tmp_path, ASKS.replace("prompt()", "prompt(); say(assistant('Ready.')); wait_for_go()"))
     with at_a_terminal("run", "--cli", path, "go") as screen:
         screen.shows("Ready.")

@@ -41,7 +41,7 @@ def checked(folder: Folder, *rows: dict[str, Any]) -> tuple[int, list[dict[str, 
 
 
 # explain
-def test_a_rule_that_decides_is_told_with_file_and_line(folder: Folder):
+def test_deciding_rule_is_printed_with_file_and_line(folder: Folder):
     path = folder.put_user({"permissions": {"deny": ["Bash(rm:*)"]}})
     data = explained("Bash", "rm -r build")
     assert (data["decision"], data["rule"], data["source"], data["scope"]) == (
@@ -56,7 +56,7 @@ def test_a_rule_that_decides_is_told_with_file_and_line(folder: Folder):
     assert "it means: " in text
 
 
-def test_each_step_is_told(folder: Folder):
+def test_each_step_is_printed(folder: Folder):
     data = explained("Bash", "ls; make")
     assert data["decision"] == "ask"
     assert data["steps"]
@@ -95,7 +95,7 @@ def test_input_is_json_or_what_the_tool_is_about(folder: Folder):
         (("Bash", "ls", "--cwd", "/no/such/folder"), "no such folder"),
     ],
 )
-def test_what_cannot_be_explained_is_wrong_usage(folder: Folder, arguments: tuple[str, ...], why: str):
+def test_unexplainable_call_is_a_usage_error(folder: Folder, arguments: tuple[str, ...], why: str):
     result = run("explain", *arguments)
     assert (result.exit_code, why in result.stderr) == (2, True)
 
@@ -140,7 +140,7 @@ def test_git_is_asked_about_only_if_the_repository_runs_programs(folder: Folder)
     assert explained("Bash", "git status")["decision"] == "ask"
 
 
-def test_broken_settings_are_told_and_nothing_fails(folder: Folder):
+def test_broken_settings_are_reported_without_a_failure(folder: Folder):
     path = folder.put_user('{"permissions": {"deny": ["Bash(rm:*)"]}, "allow"')
     data = explained("Bash", "rm x")
     assert data["decision"] == "deny"
@@ -148,13 +148,13 @@ def test_broken_settings_are_told_and_nothing_fails(folder: Folder):
     assert data["problems"][0] in run("explain", "Bash", "rm x").stderr
 
 
-def test_what_is_shown_is_text(folder: Folder):
+def test_output_is_plain_text(folder: Folder):
     text = run("explain", "Bash", "echo \x1b[2J\u202e", "--ask", "Bash(echo:*)").stdout
     assert "\x1b[2J" not in text
     assert "\u202e" not in text
 
 
-def test_suggestions_are_told_in_words(folder: Folder):
+def test_suggestions_are_described(folder: Folder):
     text = run("explain", "Bash", "npm run build").stdout
     assert "could be allowed for next time: every command that begins with `npm run build`; " in text
 
@@ -201,7 +201,7 @@ def test_a_row_that_is_decided_otherwise_fails_the_run(folder: Folder):
     assert json.loads(result.stdout)["decision"] == "ask"
 
 
-def test_a_line_that_is_no_case_is_told_and_the_others_are_decided(folder: Folder):
+def test_invalid_line_is_reported_and_the_others_are_decided(folder: Folder):
     rows = [
         "{",
         "",
@@ -249,7 +249,7 @@ def test_a_case_names_the_folder_it_is_seen_from(folder: Folder):
     assert [json.loads(line)["decision"] for line in result.stdout.splitlines()] == ["allow", "allow"]
 
 
-def test_where_nobody_can_be_asked_asking_means_denying(folder: Folder):
+def test_without_a_person_asking_means_denying(folder: Folder):
     _, rows = checked(folder, {"cmd": "make", "can_prompt": False})
     assert rows[0]["decision"] == "deny"
 
@@ -267,7 +267,7 @@ def test_rules_are_listed_by_where_they_come_from(folder: Folder):
     assert "works in /shared too" in text
 
 
-def test_what_is_not_in_force_is_marked(folder: Folder):
+def test_rules_that_are_not_in_force_are_marked(folder: Folder):
     folder.put(".claude/settings.json", {**HOOK, "permissions": {"allow": ["Bash"], "ask": ["Read"]}})
     text = run("list").stdout
     assert "allow Bash  line 16  (not in force: the folder is not trusted)" in text
@@ -278,7 +278,7 @@ def test_what_is_not_in_force_is_marked(folder: Folder):
 
 
 def test_a_folder_without_rules_says_so(folder: Folder):
-    assert run("list").stdout.splitlines() == ["no rules; what may run is up to the mode", "mode: default"]
+    assert run("list").stdout.splitlines() == ["no rules; the mode decides", "mode: default"]
 
 
 def test_a_rule_that_cannot_be_read_is_listed_with_its_reason(folder: Folder):
@@ -316,7 +316,7 @@ def test_a_folder_or_file_that_cannot_be_is_wrong_usage(folder: Folder, argument
     assert (result.exit_code, why in result.stderr) == (2, True), result.stderr
 
 
-def test_settings_that_were_named_and_are_not_there_are_told(folder: Folder):
+def test_missing_settings_file_is_reported(folder: Folder):
     result = run("explain", "Read", "x", "--settings", folder.path / "none.json")
     assert (result.exit_code, "none.json: file not found" in result.stderr) == (0, True)
 
@@ -328,7 +328,7 @@ def test_a_folder_with_a_nul_in_its_name_breaks_the_settings_and_nothing_else(fo
         assert (result.exit_code, "must be a list of paths" in result.stderr) == (0, True)
 
 
-def test_a_row_with_a_folder_or_mode_that_cannot_be_is_told(folder: Folder):
+def test_a_row_with_an_invalid_folder_or_mode_is_reported(folder: Folder):
     (folder.path / "below").mkdir()
     rows = (
         {"cmd": "ls", "cwd": "a\0b"},
@@ -338,7 +338,7 @@ def test_a_row_with_a_folder_or_mode_that_cannot_be_is_told(folder: Folder):
     path = folder.put("cases.jsonl", "\n".join(map(json.dumps, rows)))
     result = run("check", path)
     assert [line.partition(": ")[2][:30] for line in result.stderr.splitlines()[:-1]] == [
-        "`cwd` contains a NUL, and no f",
+        "`cwd` contains a NUL character",
         "'yolo' is not a mode; it must ",
     ]
     assert result.stderr.splitlines()[-1] == "3 rows, 1 with an expectation, 2 wrong"
@@ -351,7 +351,7 @@ def test_a_line_that_never_ends_is_one_wrong_row(folder: Folder, monkeypatch: py
     assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [2]
 
 
-def test_cases_that_fail_to_be_read_are_told(folder: Folder):
+def test_unreadable_cases_are_reported(folder: Folder):
     result = run("check", "/proc/self/mem")
     assert (result.exit_code, "cannot be read: Input/output error" in result.stderr) == (1, True)
 
@@ -367,9 +367,9 @@ def test_a_broken_allow_is_listed_and_not_in_force(folder: Folder):
     assert "so it lets nothing pass" in run("list").stdout
 
 
-def test_a_broken_policy_is_told_as_the_reason(folder: Folder):
+def test_a_broken_policy_is_given_as_the_reason(folder: Folder):
     folder.put_user({"permissions": {"allow": ["Read"], "defaultMode": "bypassPermissions"}})
     (folder.policy / "managed-settings.json").write_text("{")
-    assert "not in force: the organisation's settings" in run("list").stdout
+    assert "not in force: the settings of the organisation" in run("list").stdout
     text = run("explain", "Bash", "make").stdout
-    assert "mode bypassPermissions was taken away by the settings, so default holds" in text
+    assert "mode bypassPermissions is disabled by the settings, so default applies" in text

@@ -43,7 +43,7 @@ ASKS = """
         (Question(question="How many?"), "7", "7"),
     ],
 )
-def test_what_is_typed_becomes_an_answer(question: Question, typed: str, answer: str | list[str] | None):
+def test_typed_text_becomes_an_answer(question: Question, typed: str, answer: str | list[str] | None):
     assert read_answer(typed, question) == answer
 
 

@@ -98,7 +98,7 @@ def test_a_request_is_answered_while_a_row_waits_for_its_time(tmp_path: Path):
         process.kill()
 
 
-def test_a_client_that_leaves_early_is_told_what_was_waited_for(tmp_path: Path):
+def test_client_that_exits_early_learns_which_line_was_expected(tmp_path: Path):
     path = written(tmp_path, {"t": 0, "dir": "in", "raw": '{"type":"user"}'}, {"t": 0, "exit": 0})
     assert run(path).stderr == "handrail replay: the input ended, but the recording waited for: user\n"
 
@@ -118,7 +118,7 @@ def test_a_version_flag_among_the_clis_arguments_is_ignored(tmp_path: Path):
     ("names", "code", "said"),
     [((), 2, "which recording?"), (("none",), 1, "none: No such file"), (("broken",), 1, "broken:1: not a recording")],
 )
-def test_what_cannot_be_played_is_told_in_one_line(
+def test_unplayable_recording_is_reported_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], names: tuple[str, ...], code: int, said: str
 ):
     (tmp_path / "broken").write_text("nonsense\n")

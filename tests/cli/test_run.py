@@ -45,7 +45,7 @@ def test_the_end_tells_cost_tokens_time_and_the_session(tmp_path: Path):
     lines = piped("run", "--cli", path, "go").stdout.decode().splitlines()
     assert lines[-2:] == [
         f"$0.5000 · 1,200 tokens in, 34 out · 4.2 s · session {SESSION}",
-        f'go on: handrail run --resume {SESSION[:8]} "…"',
+        f'resume: handrail run --resume {SESSION[:8]} "…"',
     ]
 
 
@@ -183,7 +183,7 @@ def test_a_failed_turn_says_why_in_one_block(tmp_path: Path):
     assert done.stderr.decode() == "handrail run: the turn failed (max_turns): Reached 2 turns\n"
 
 
-def test_an_api_error_is_told_once(tmp_path: Path):
+def test_api_error_is_reported_once(tmp_path: Path):
     path = cli(
         tmp_path,
         """
@@ -204,7 +204,7 @@ def test_a_cli_that_dies_in_the_turn_is_an_error_without_a_traceback(tmp_path: P
     assert b"Traceback" not in done.stderr
 
 
-def test_a_line_that_is_no_json_is_told_and_the_rest_still_arrives(tmp_path: Path):
+def test_malformed_line_is_reported_and_the_rest_arrives(tmp_path: Path):
     path = cli(tmp_path, "prompt()\nsay_raw('oops')\nsay(assistant('Fine'))\nsay(result('Fine'))")
     done = piped("run", "--cli", path, "go")
     assert done.returncode == 0
@@ -212,7 +212,7 @@ def test_a_line_that_is_no_json_is_told_and_the_rest_still_arrives(tmp_path: Pat
     assert b"handrail run: the CLI wrote a line that cannot be used" in done.stderr
 
 
-def test_what_the_cli_writes_to_stderr_is_passed_on_with_its_name(tmp_path: Path):
+def test_stderr_of_the_cli_is_printed_with_its_name(tmp_path: Path):
     path = cli(tmp_path, "sys.stderr.write('early\\n')\nsys.stderr.flush()\nprompt()\nsay(result())")
     assert piped("run", "--cli", path, "go").stderr == b"cli: early\n"
 
@@ -302,7 +302,7 @@ def test_a_command_in_the_background_is_not_waited_for(tmp_path: Path):
         """,
     )
     done = piped("run", "--cli", path, "go")
-    assert "still ran in the background, ended now: npm start" in done.stdout.decode()
+    assert "background tasks that were ended: npm start" in done.stdout.decode()
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_missing_claude_is_an_error_where_it_was_requested(tmp_path: Path):
     assert (done.returncode, done.stderr.startswith(b"handrail run: --cli: claude not found in")) == (2, True)
 
 
-def test_a_program_that_is_no_cli_is_an_error_without_a_traceback():
+def test_program_that_is_not_a_cli_is_an_error_without_a_traceback():
     for program in ("/bin/true", "/bin/cat"):
         done = piped("run", "--cli", program, "go")
         assert (done.returncode, done.stderr.startswith(b"handrail run: the CLI could not be started")) == (1, True)

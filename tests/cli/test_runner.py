@@ -117,7 +117,7 @@ def test_a_runner_waits_for_nats_and_ends_quietly_all_the_same(tmp_path: Path) -
         (["--cluster", "nats://127.0.0.1:1", "--prewarm", "1", "--cli", "/bin/true"], 1, "only with handrail-agent"),
     ],
 )
-def test_what_a_runner_cannot_be_told_is_said_in_words(
+def test_invalid_options_of_a_runner_are_reported_in_words(
     capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, why: str
 ) -> None:
     assert main(["runner", *arguments]) == code

@@ -63,7 +63,7 @@ def test_a_signal_that_comes_twice_at_once_ends_it_in_good_order(tmp_path: Path)
         assert server.ends() == (0, "")
 
 
-def test_behind_a_proxy_people_are_told_the_address_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_behind_a_proxy_the_outside_address_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with serving(tmp_path, "--name", "https://host.example/", "--seed-protocol") as server:
         assert server.address == "https://host.example"
         assert server.lines[2].startswith("ccpocket: wss://host.example/?token=")
@@ -101,7 +101,7 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, caps
         (["--host", "203.0.113.9", "--insecure"], 1, "cannot listen on"),
     ],
 )
-def test_what_cannot_be_is_said_in_words(
+def test_invalid_options_are_reported_in_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
 ):
     assert main(["serve", "--data", str(tmp_path), "--port", "0", *arguments]) == code

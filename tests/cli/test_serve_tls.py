@@ -113,7 +113,7 @@ def test_a_name_is_printed_as_it_was_given(tmp_path: Path, name: str, address: s
         (["--name", "https://box.example/path"], 2, "invalid --name"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_nothing_is_opened(
+def test_invalid_options_are_one_sentence_and_nothing_is_opened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
 ):
     own_certificate(tmp_path)

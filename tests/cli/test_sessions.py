@@ -61,7 +61,7 @@ def test_list_keeps_to_a_directory_and_a_limit(home: Path):
     assert [info["title"] for info in json.loads(run("list", "-d", CWD, "-n", "0", "--json").stdout)] == ["beans"]
 
 
-def test_an_empty_list_says_so_and_is_no_failure(home: Path):
+def test_empty_list_is_reported_and_succeeds(home: Path):
     assert (run("list").exit_code, run("list").stderr, run("list", "--json").stdout) == (
         0,
         "no sessions found\n",
@@ -218,7 +218,7 @@ def test_printable_writes_controls_out_and_keeps_lines_tabs_and_letters():
     assert printable("é\t\U0001f600\r\n\x1b\x7f\u009b\u2066\ud800") == "é\t\U0001f600\n\\x1b\\x7f\\x9b\\u2066\\ud800"
 
 
-def test_a_reader_that_stops_early_is_no_failure(home: Path):
+def test_reader_that_stops_early_is_not_a_failure(home: Path):
     for number in range(200):
         talk_about(home, f"{number} " + "x" * 150)
     program = "import sys; from handrail.cli import main; sys.exit(main(['sessions', 'search', 'x', '-n', '400']))"

@@ -26,7 +26,7 @@ from handrail.cli.terminal import Terminal, cut, one_line
         ("half \ud83d", "half \\ud83d"),
     ],
 )
-def test_what_a_terminal_would_obey_is_written_out(hostile: str, shown: str):
+def test_control_characters_are_escaped(hostile: str, shown: str):
     assert printable(hostile) == shown
 
 
@@ -51,7 +51,7 @@ def test_one_line_has_no_line_breaks_and_no_controls():
     assert one_line("a\n  b\x1b[0m\tc", 40) == "a b\\x1b[0m c"
 
 
-def test_off_a_terminal_there_are_no_styles_no_status_and_nobody_to_ask():
+def test_without_a_terminal_there_are_no_styles_status_or_questions():
     out = io.StringIO()
     terminal = Terminal(out, out, keyboard=None)
     terminal.status("busy")

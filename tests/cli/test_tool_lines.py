@@ -54,7 +54,7 @@ def test_names_and_paths_are_said_shortly():
         ("Unheard", {"x": 1}, "first (+1 line)"),
     ],
 )
-def test_how_a_tool_went_in_words(name: str, result: dict[str, Any], words: str):
+def test_outcome_of_a_tool_in_words(name: str, result: dict[str, Any], words: str):
     block = ToolResultBlock(tool_use_id="t", content_raw=write_blocks("first\nsecond"))
     assert outcome(name, block, msgspec.json.encode(result)) == (True, words)
 

@@ -21,7 +21,7 @@ def test_off_a_terminal_it_runs_to_the_end_by_itself():
     assert "\x1b" not in text
 
 
-def test_at_a_terminal_it_asks_and_goes_on_whatever_the_answer_is():
+def test_at_a_terminal_it_asks_and_continues_after_any_answer():
     with at_a_terminal("tour", "--speed", "1000") as screen:
         shown = screen.shows("Allow? ")
         assert "a recording can only go on as it was" in " ".join(shown.split())

@@ -81,7 +81,7 @@ def test_accept_lets_it_count_until_one_byte_changes(folder: Folder):
     assert not shown(folder)["trusted"]
 
 
-def test_what_changed_since_is_marked(folder: Folder):
+def test_changes_since_acceptance_are_marked(folder: Folder):
     settings = hostile(folder)
     run("accept", folder.path, "--yes")
     values = json.loads(settings.read_text())
@@ -132,7 +132,7 @@ def test_at_a_terminal_the_items_are_shown_and_the_user_is_asked(folder: Folder,
     assert shown(folder)["trusted"] is trusted
 
 
-def test_what_cannot_be_accepted_is_told(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+def test_unacceptable_folder_is_reported(folder: Folder, monkeypatch: pytest.MonkeyPatch):
     hostile(folder)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder.path / ".claude"))
     for arguments in (("accept", folder.path, "--yes"), ("revoke", folder.path)):
@@ -142,7 +142,7 @@ def test_what_cannot_be_accepted_is_told(folder: Folder, monkeypatch: pytest.Mon
     assert "lies inside of" in run("show", folder.path).stdout
 
 
-def test_what_is_broken_is_told_and_grants_nothing(folder: Folder):
+def test_broken_file_is_reported_and_grants_nothing(folder: Folder):
     folder.put(".claude/settings.json", '{"env": {"A": "x"},')
     os.mkfifo(folder.path / ".mcp.json")
     text = run("show", folder.path).stdout
@@ -156,7 +156,7 @@ def test_a_folder_that_is_not_there_is_wrong_usage(folder: Folder):
 
 
 @pytest.mark.parametrize(("name", "why"), [("a" * 5000, "File name too long"), ("file.txt", "not a folder")])
-def test_what_is_no_folder_is_wrong_usage(folder: Folder, name: str, why: str):
+def test_path_that_is_not_a_folder_is_a_usage_error(folder: Folder, name: str, why: str):
     folder.put("file.txt", "x")
     result = run("show", folder.path / name)
     assert (result.exit_code, result.stderr.endswith(f": {why}\n")) == (2, True)

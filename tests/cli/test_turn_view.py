@@ -83,7 +83,7 @@ def test_a_recorded_conversation_can_be_drawn(path: Path):
         ),
     ],
 )
-def test_what_the_session_says_of_itself(message: dict[str, Any], shown: str):
+def test_session_information_is_shown(message: dict[str, Any], shown: str):
     assert drawn(message) == shown
 
 
@@ -103,7 +103,7 @@ def test_text_and_tools_are_set_apart_by_one_empty_line():
     assert shown == "Words.\n\n  ✓ Read b · ok\n  ✓ Read a · ok\n\nWords.\n"
 
 
-def test_what_was_shown_of_a_failed_answer_is_declared_void():
+def test_text_of_a_failed_answer_is_marked_as_void():
     start = {
         "type": "stream_event",
         "event": {"type": "content_block_start", "content_block": {"type": "text", "text": ""}},

@@ -21,7 +21,7 @@ COLOUR = {
 }
 
 
-async def test_what_is_allowed_runs(talk: Talk, lab: Lab):
+async def test_allowed_tool_runs(talk: Talk, lab: Lab):
     asked: list[PermissionRequest] = []
 
     async def decide(request: PermissionRequest) -> Allow:
@@ -38,7 +38,7 @@ async def test_what_is_allowed_runs(talk: Talk, lab: Lab):
     assert (lab.project / "made.txt").exists()
 
 
-async def test_what_is_denied_does_not_run_and_the_model_is_told_why(talk: Talk, lab: Lab):
+async def test_denied_tool_does_not_run_and_the_model_gets_the_reason(talk: Talk, lab: Lab):
     told = reply(text("understood"), when=When(tool_result="not on a Sunday", failed=True))
     async with talk(bash("touch made.txt"), told, can_use_tool=lambda request: Deny("not on a Sunday")) as session:
         result = await session.ask("go")
@@ -159,7 +159,7 @@ async def test_a_callback_may_use_the_session_that_asks_it(talk: Talk):
         assert (await session.ask("go")).text == "done"
 
 
-async def test_where_nobody_can_be_asked_nothing_is_done(talk: Talk, lab: Lab):
+async def test_without_a_callback_no_tool_runs(talk: Talk, lab: Lab):
     async with talk(bash("touch made.txt"), DONE) as session:
         messages = [message async for message in await session.send("go")]
     assert [denied.tool_name for denied in of(PermissionDeniedMessage, messages)] == ["Bash"]

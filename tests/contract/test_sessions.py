@@ -57,7 +57,7 @@ async def test_a_session_resumed_at_an_answer_forgets_what_came_later(talk: Talk
         assert (await again.ask("go on")).text == "42"
 
 
-async def test_a_session_has_the_id_it_was_given_and_nobody_else_gets_it(talk: Talk, lab: Lab):
+async def test_session_has_its_given_id_and_a_second_one_is_refused(talk: Talk, lab: Lab):
     chosen = str(uuid4())
     async with talk(text("hi"), session_id=chosen) as session:
         assert (await session.ask("hello")).session_id == chosen
@@ -80,7 +80,7 @@ async def test_a_session_that_is_not_kept_leaves_nothing(talk: Talk, lab: Lab):
     assert list_sessions(lab.project, config_home=lab.home / ".claude") == []
 
 
-async def test_what_was_said_is_read_from_the_transcript(talk: Talk, lab: Lab):
+async def test_conversation_is_read_from_the_transcript(talk: Talk, lab: Lab):
     old = await earlier(talk)
     said = read_session(old, config_home=lab.home / ".claude")
     assert "remember 42" in str(said)

@@ -28,7 +28,7 @@ async def test_a_question_has_an_answer_and_figures(talk: Talk, lab: Lab):
     assert turn.result.cost_usd > 0
 
 
-async def test_a_conversation_goes_on(talk: Talk):
+async def test_conversation_continues_in_the_next_turn(talk: Talk):
     async with talk(text("one"), text("two"), text("three")) as session:
         answers = [(await session.ask(prompt)).text for prompt in "abc"]
         assert session.meter.total_cost_usd > 0
@@ -109,7 +109,7 @@ async def test_the_end_of_the_input_lets_the_turn_finish(talk: Talk):
     assert ending.code in (0, None)
 
 
-async def test_whoever_asks_after_the_end_is_told(talk: Talk):
+async def test_request_after_the_end_raises_an_error(talk: Talk):
     async with talk(text("one")) as session:
         await session.ask("go")
         await session._live().transport.end_input()

@@ -38,6 +38,6 @@ def test_an_attack_is_decided_as_it_must_be(case: dict[str, Any], tmp_path: Path
     assert decided(case, tmp_path).behavior == case["expect"]
 
 
-def test_what_developers_type_all_day_hardly_ever_asks(tmp_path: Path):
+def test_common_developer_commands_rarely_ask(tmp_path: Path):
     asked = [case["cmd"] for case in BENIGN if decided(case, tmp_path).behavior != case["expect"]]
     assert len(asked) <= len(BENIGN) // 20, asked

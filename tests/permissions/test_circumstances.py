@@ -27,7 +27,7 @@ def test_the_first_of_the_strictest_steps_decides(behaviors: str, index: int):
     assert strictest(iter(steps)) is steps[index]
 
 
-def test_where_nothing_is_said_somebody_can_be_asked_and_nothing_is_bypassed():
+def test_by_default_a_person_can_be_asked_and_nothing_is_bypassed():
     assert Circumstances(ANCHORS) == Circumstances(
         ANCHORS, mode="default", rules=(), bypass_available=False, can_prompt=True, trusted=True
     )

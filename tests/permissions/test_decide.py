@@ -155,21 +155,21 @@ def test_a_step_tells_what_becomes_of_the_file(tool: str, field: str, subject: s
     assert [step.subject for step in ask_for(tool, {field: "a"}).steps] == [subject]
 
 
-def test_where_nobody_can_be_asked_ask_means_deny():
+def test_without_a_person_ask_means_deny():
     decision = ask_about("make", can_prompt=False)
     assert (decision.behavior, decision.reason_type) == ("deny", "asyncAgent")
     assert decision.reason == "no one can be asked: no rule allows it"
     assert [(step.subject, step.behavior) for step in decision.steps] == [("make", "ask"), ("Bash", "deny")]
 
 
-def test_in_the_mode_dont_ask_ask_means_deny_whoever_listens():
+def test_in_the_mode_dont_ask_ask_always_means_deny():
     for can_prompt in (True, False):
         decision = ask_about("make", mode="dontAsk", can_prompt=can_prompt)
         assert (decision.behavior, decision.reason_type) == ("deny", "mode")
         assert decision.reason == "the mode dontAsk denies what would be asked: no rule allows it"
 
 
-def test_what_would_have_asked_is_still_named_where_nobody_can_be_asked():
+def test_reason_for_asking_is_given_even_without_a_person():
     decision = ask_for("Read", {"file_path": "/x/a"}, ask=["Read(//x/**)"], can_prompt=False)
     assert (decision.behavior, decision.blocked_path) == ("deny", "/x/a")
     assert decision.rule is not None
@@ -184,7 +184,7 @@ def test_the_strictest_part_decides_and_every_part_is_a_step():
     assert (decision.behavior, decision.rule and decision.rule.rule) == ("deny", Rule("Bash", "rm:*"))
 
 
-def test_several_parts_without_a_rule_are_told_as_such():
+def test_several_parts_without_a_rule_are_reported():
     for command, behavior, kind in (
         ("make; cargo build", "ask", "subcommandResults"),
         ("make; ls", "ask", "other"),
@@ -194,7 +194,7 @@ def test_several_parts_without_a_rule_are_told_as_such():
         assert (decision.behavior, decision.reason_type) == (behavior, kind)
 
 
-def test_a_rule_or_a_check_is_told_even_among_several_parts():
+def test_rule_or_check_is_reported_even_among_several_parts():
     assert ask_about("cargo x; make", ask=["Bash(cargo:*)"]).reason_type == "rule"
     assert ask_about("rm -rf ~; make").reason_type == "safetyCheck"
 

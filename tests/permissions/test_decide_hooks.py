@@ -63,9 +63,7 @@ def test_a_hook_does_not_answer_for_a_person():
         ("default", False, "allow", "allow", "other"),
     ],
 )
-def test_a_hook_that_wants_a_person_asked_refuses_where_nobody_can_be(
-    mode: str, can_prompt: bool, word: Any, behavior: str, kind: str
-):
+def test_hook_that_asks_denies_without_a_person(mode: str, can_prompt: bool, word: Any, behavior: str, kind: str):
     given_here = Circumstances(ANCHORS, mode=mode, can_prompt=can_prompt)
     after = with_hook(ask_about("ls"), word, circumstances=given_here)
     assert (after.behavior, after.reason_type) == (behavior, kind)

@@ -283,7 +283,7 @@ def test_a_content_is_the_name_that_a_tool_is_given(
         ("Odd", {}, []),
     ],
 )
-def test_what_is_suggested_belongs_to_what_is_asked(tool: str, given_input: dict[str, Any], kinds: list[str]):
+def test_suggestions_belong_to_the_question(tool: str, given_input: dict[str, Any], kinds: list[str]):
     assert sorted(update.type for update in ask_for(tool, given_input).suggestions) == sorted(kinds)
     assert ask_for(tool, given_input, can_prompt=False).suggestions == ()
     assert ask_for(tool, given_input, ask=["*"]).suggestions == ()

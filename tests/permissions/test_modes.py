@@ -23,7 +23,7 @@ TOOLS = ("Read", "Write", "Bash", "WebFetch", "WebSearch", "Skill", "AskUserQues
         ("bypassPermissions", "allow allow allow allow allow allow ask allow allow allow"),
     ],
 )
-def test_what_a_mode_lets_pass(mode: str, expected: str):
+def test_uses_that_a_mode_allows(mode: str, expected: str):
     assert [passes(mode, tool) for tool in TOOLS] == expected.split()
 
 
@@ -109,14 +109,14 @@ USES: dict[str, tuple[str, dict[str, str]]] = {
         ("has unknown effects", "ask ask ask ask deny ask ask allow"),
     ],
 )
-def test_what_becomes_of_a_use_in_each_mode(use: str, expected: str):
+def test_decision_about_a_use_in_each_mode(use: str, expected: str):
     tool, given = USES[use]
     found = [ask_for(tool, given, mode=mode).behavior for mode in COLUMNS]
     assert dict(zip(COLUMNS, found, strict=True)) == dict(zip(COLUMNS, expected.split(), strict=True))
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_mode_that_nobody_knows_and_a_bypass_that_nobody_made_possible_are_the_default(use: str):
+def test_unknown_mode_and_unavailable_bypass_become_the_default(use: str):
     tool, given = USES[use]
     default = ask_for(tool, given)
     assert ask_for(tool, given, mode="bypassPermissions", bypass_available=False) == default
@@ -124,7 +124,7 @@ def test_a_mode_that_nobody_knows_and_a_bypass_that_nobody_made_possible_are_the
 
 
 @pytest.mark.parametrize("use", USES)
-def test_where_everything_may_be_bypassed_a_plan_is_made_without_questions(use: str):
+def test_plan_mode_with_bypass_available_asks_nothing(use: str):
     tool, given = USES[use]
     plan = ask_for(tool, given, mode="plan", bypass_available=True)
     assert plan.behavior == ask_for(tool, given, mode="bypassPermissions").behavior
@@ -132,7 +132,7 @@ def test_where_everything_may_be_bypassed_a_plan_is_made_without_questions(use: 
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("mode", COLUMNS)
-def test_where_nobody_can_be_asked_nothing_is_asked_and_nothing_else_changes(use: str, mode: str):
+def test_without_a_person_nothing_is_asked_and_nothing_else_changes(use: str, mode: str):
     tool, given = USES[use]
     asked, unasked = (ask_for(tool, given, mode=mode, can_prompt=can_prompt) for can_prompt in (True, False))
     assert unasked.behavior == {"ask": "deny"}.get(asked.behavior, asked.behavior)

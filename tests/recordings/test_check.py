@@ -45,13 +45,13 @@ def test_no_line_of_the_recordings_loses_anything():
         ),
     ],
 )
-def test_what_came_out_unknown_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], message: Any, failure: str):
+def test_unknown_types_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], message: Any, failure: str):
     write(tmp_path, message)
     assert main([str(tmp_path)]) == 1
     assert f"one.ndjson:1: {failure}" in capsys.readouterr().out
 
 
-def test_what_is_unknown_on_purpose_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_deliberately_unknown_type_is_not_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     write(tmp_path, {"type": "banana"}, {"__raw__": "this is not json"})
     assert main([str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "2 views of 2 kinds, 0 failures"

@@ -28,7 +28,7 @@ def test_every_message_has_types_that_can_be_decoded(type: type[msgspec.Struct])
         ({"sessionUpdate": "current_mode_update", "currentModeId": "plan", "_meta": {"a": 1}}, acp.CurrentModeUpdate),
     ],
 )
-def test_an_update_is_told_by_its_tag_and_written_as_it_was_read(update: dict[str, Any], type: type):
+def test_update_is_recognised_by_its_tag_and_written_unchanged(update: dict[str, Any], type: type):
     given = {"sessionId": "s", "update": update}
     read = msgspec.convert(given, acp.SessionNotification)
     assert isinstance(read.update, type)

@@ -117,13 +117,13 @@ from handrail.schema.view import as_builtins
         ({"type": "keep_alive"}, KeepAliveMessage()),
     ],
 )
-def test_what_goes_on_beside_the_conversation_is_read(wire: dict[str, Any], view: MessageView):
+def test_messages_about_activity_are_read(wire: dict[str, Any], view: MessageView):
     line = {"type": "system", **wire}
     read = read_message(line["type"], line.get("subtype", ""), json.dumps(line).encode())
     assert (read, as_builtins(read)) == (view, line)
 
 
-def test_all_messages_about_tasks_or_hooks_can_be_told_by_their_base():
+def test_messages_about_tasks_or_hooks_share_a_base_class():
     tasks = (TaskStartedMessage, TaskProgressMessage, TaskUpdatedMessage, TaskNotificationMessage)
     hooks = (HookStartedMessage, HookProgressMessage, HookResponseMessage)
     assert all(issubclass(cls, TaskMessage) for cls in tasks)

@@ -132,7 +132,7 @@ def test_content_that_is_a_list_is_read_block_by_block():
 
 
 @pytest.mark.parametrize("raw", [b"", b"null", b"[]"])
-def test_no_content_is_no_block(raw: bytes):
+def test_empty_content_has_no_blocks(raw: bytes):
     assert read_blocks(raw) == []
 
 
@@ -189,7 +189,7 @@ def test_a_tool_result_has_blocks_and_text_whatever_its_content_is():
         (result(None, is_error=True), ""),
     ],
 )
-def test_what_went_wrong_is_told_without_the_marks_around_it(block: ToolResultBlock, text: str):
+def test_error_text_is_read_without_its_tags(block: ToolResultBlock, text: str):
     assert block.error_text == text
 
 

@@ -141,11 +141,11 @@ def test_several_tool_results_in_one_message_are_all_there():
         ("a prompt", None),
     ],
 )
-def test_the_output_of_a_local_command_is_told_without_the_marks(content: Any, command: LocalCommand | None):
+def test_output_of_a_local_command_is_read_without_its_tags(content: Any, command: LocalCommand | None):
     assert user(content, isReplay=True).local_command == command
 
 
-def test_who_sent_a_user_message_and_what_for_is_read():
+def test_origin_and_purpose_of_a_user_message_are_read():
     view = user("x", isSynthetic=True, shouldQuery=False, origin={"kind": "peer", "from": "a", "senderTaskId": "t"})
     assert (view.is_synthetic, view.is_replay, view.should_query, view.origin) == (
         True,
@@ -211,7 +211,7 @@ def test_a_system_message_of_tomorrow_shows_its_fields():
         ),
     ],
 )
-def test_what_is_unknown_or_does_not_fit_says_why_and_keeps_its_bytes(
+def test_unknown_or_invalid_message_has_a_reason_and_keeps_its_bytes(
     kind: str, subtype: str, raw: bytes, view: UnknownMessage
 ):
     read = read_message(kind, subtype, raw)

@@ -33,5 +33,5 @@ def test_questions_are_read_with_their_options():
 
 
 @pytest.mark.parametrize("wire", [{}, {"questions": "x"}, {"questions": [{"header": "no text"}]}, {"questions": [7]}])
-def test_what_asks_nothing_has_no_questions(wire: dict[str, Any]):
+def test_request_without_questions_has_none(wire: dict[str, Any]):
     assert read_questions(wire) == []

@@ -92,7 +92,7 @@ def test_a_result_is_typed_through_and_through():
         ({}, [], ""),
     ],
 )
-def test_what_went_wrong_is_read_from_every_spelling(wire: dict[str, Any], errors: list[str], text: str):
+def test_error_is_read_from_every_spelling(wire: dict[str, Any], errors: list[str], text: str):
     view = read(**wire)
     assert (view.errors, view.text) == (errors, text)
 

@@ -88,7 +88,7 @@ def test_the_bytes_of_a_view_are_not_a_field_and_go_with_it():
     assert sys.getrefcount(raw) == references
 
 
-def test_what_a_view_has_no_name_for_is_written_back_also_inside_its_parts():
+def test_unknown_fields_are_written_back_even_inside_parts():
     wire = {
         "type": "bicycle",
         "front": {"tyreSize": 28, "brand": "x"},
@@ -103,7 +103,7 @@ def test_what_a_view_has_no_name_for_is_written_back_also_inside_its_parts():
     assert json.dumps(as_builtins(view)) == json.dumps(wire)
 
 
-def test_what_was_changed_is_written_and_the_rest_stays():
+def test_changed_fields_are_written_and_the_rest_stays():
     view = read_view(
         Bicycle, b'{"name":"B","weight":9,"gears":7,"wheels":[{"tyreSize":28,"hub":1}],"by_name":{"a":{}}}'
     )
@@ -188,7 +188,7 @@ def test_any_json_can_be_read(raw: bytes, value: Any):
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"a":NaN}', b"[Infinity]", b"nope"])
-def test_what_is_no_json_is_refused(raw: bytes):
+def test_invalid_json_is_refused(raw: bytes):
     with pytest.raises(ValueError, match=r"."):
         read_json(raw)
 
@@ -203,7 +203,7 @@ def test_what_is_no_json_is_refused(raw: bytes):
         (b"{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
     ],
 )
-def test_what_does_not_fit_is_named(raw: bytes, problem: str):
+def test_field_of_the_wrong_type_is_named(raw: bytes, problem: str):
     with pytest.raises(ViewError) as caught:
         read_view(Bicycle, raw)
     assert str(caught.value) == problem
@@ -234,7 +234,7 @@ def test_an_open_union_reads_by_its_tag():
         (b'{"type":"car\\ud800"}', Unknown(type="car\ufffd")),
     ],
 )
-def test_what_an_open_union_does_not_know_keeps_its_bytes(raw: bytes, view: Unknown):
+def test_unknown_member_of_an_open_union_keeps_its_bytes(raw: bytes, view: Unknown):
     read = VEHICLES.read(raw)
     assert (read, read.raw, as_json(read)) == (view, raw, raw)
 

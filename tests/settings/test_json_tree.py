@@ -23,7 +23,7 @@ values = st.recursive(
 
 
 @given(values, st.sampled_from([None, 0, 2, "\t"]), st.booleans())
-def test_what_json_wrote_is_read_as_the_same(value: Any, indent: Any, ascii_only: bool):
+def test_json_round_trip(value: Any, indent: Any, ascii_only: bool):
     assert parse(json.dumps(value, indent=indent, ensure_ascii=ascii_only)).plain() == value
 
 

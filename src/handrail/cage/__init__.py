@@ -1,1 +1,1 @@
-"""The kernel's guard around a command: the files it may read and write, and the processes it may signal."""
+"""A sandbox of the kernel around a command: the files it may read and write, and the processes it may signal."""

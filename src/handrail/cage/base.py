@@ -1,4 +1,4 @@
-"""What a cage allows, and the port that starts commands in one."""
+"""What a cage allows, and the interface that starts commands in one."""
 
 from __future__ import annotations
 

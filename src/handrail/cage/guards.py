@@ -1,4 +1,4 @@
-"""The guard of this machine."""
+"""The sandbox of this machine."""
 
 from __future__ import annotations
 

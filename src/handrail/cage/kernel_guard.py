@@ -173,7 +173,7 @@ class KernelCaged:
             network=limits.network,
             signals=landlock_abi() >= SIGNAL_ABI,
         )
-        # The thread can open no file of the agent once it is restricted, not even /dev/null.
+        # Once restricted, the thread cannot open any file of the agent, not even /dev/null.
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             try:

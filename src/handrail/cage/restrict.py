@@ -54,7 +54,7 @@ def _can_signal(pid: int) -> bool:
 
 def _drop_capabilities() -> None:
     """Drop all capabilities of the thread. With `no_new_privs`, exec adds none to an empty set, not even for user 0."""
-    libc().prctl(_SET_SECUREBITS, _ROOT_IS_ORDINARY, 0, 0, 0)  # ordinary users lack the right, and the need
+    libc().prctl(_SET_SECUREBITS, _ROOT_IS_ORDINARY, 0, 0, 0)  # ordinary users may not, and need not, do this
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     # By number: the C library lacks a function for it.
     _check(libc().syscall(ctypes.c_long(_CAPSET[os.uname().machine]), header, (ctypes.c_uint32 * 6)()))

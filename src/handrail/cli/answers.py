@@ -24,13 +24,13 @@ from handrail.schema.questions import Question
 __all__ = ["Answers"]
 
 T = TypeVar("T")
-NOBODY = "Nobody is there to allow this, so it was not run. Do not try it again; say what you would need."
-NOBODY_ANSWERS = "Nobody is there to answer. Decide by yourself, and say what you decided."
+NOBODY = "No one can approve this here, so it was not run. Do not retry it; say which permission you need."
+NOBODY_ANSWERS = "No one can answer here. Decide yourself, and say what you decided."
 WITHDRAWN = "(the question was withdrawn)"
 
 
 class Answers:
-    """The callbacks of one session. `nobody` says why no person can be asked; empty if one can."""
+    """The callbacks of one session. `nobody` is the reason why no person can be asked, or ""."""
 
     def __init__(self, terminal: Terminal, view: TurnView, *, nobody: str = "") -> None:
         self._terminal = terminal
@@ -38,7 +38,7 @@ class Answers:
         self._nobody = nobody
         self._arrived = asyncio.Semaphore(0)
         self.stopped = False
-        """Whether the person answered with: stop the turn."""
+        """Whether the person chose to stop the turn."""
 
     def options(self) -> dict[str, Any]:
         """The callbacks, by the option each belongs to."""
@@ -49,7 +49,7 @@ class Answers:
         }
 
     def arrived(self) -> None:
-        """All that came before the next question has been shown: now it may be asked."""
+        """Everything before the next question has been shown, so it may be asked now."""
         self._arrived.release()
 
     @asynccontextmanager

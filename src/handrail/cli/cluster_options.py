@@ -33,7 +33,7 @@ class Way(Struct, frozen=True):
     insecure_cluster: bool
 
     def address(self) -> Address:
-        """A usage error where this cannot be an address; one in words where a file is not as it must be."""
+        """The address of NATS. Raises a usage error if it is invalid, BridgeError if a file cannot be used."""
         from handrail.bridge.cluster.nats.address import parse_address, tls_context
         from handrail.bridge.cluster.nats.credentials import login_options
         from handrail.bridge.errors import ClusterRefused

@@ -1,4 +1,4 @@
-"""`handrail conform`: does an executable speak the protocol?"""
+"""`handrail conform`: checks whether an executable speaks the protocol."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def conform(
 
     checks = chosen(only or ())
     if not checks:
-        raise typer.BadParameter("no check has such a name; --list prints them", param_hint="--only")
+        raise typer.BadParameter("unknown check; --list prints the names", param_hint="--only")
     with closed_pipe_ends_quietly():
         if listing:
             _print_list(checks, as_json=as_json)
@@ -111,7 +111,7 @@ def _found(command: list[str]) -> list[str]:
         raise typer.BadParameter("name the executable: handrail conform -- claude", param_hint="CMD")
     path = shutil.which(command[0])
     if path is None:
-        raise typer.BadParameter(f"{printable(command[0])} is no executable file and not on PATH", param_hint="CMD")
+        raise typer.BadParameter(f"{printable(command[0])} is neither an executable file nor on PATH", param_hint="CMD")
     return [os.path.abspath(path), *(_absolute(each) for each in command[1:])]
 
 
@@ -128,7 +128,7 @@ def _run(command: list[str], checks: list[Check], jobs: int, limit: float, *, sh
 
     async def collect() -> list[Outcome]:
         done: list[Outcome] = []
-        if task := asyncio.current_task():  # told to end, it ends what it started
+        if task := asyncio.current_task():  # on SIGTERM it ends the processes that it started
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         async for outcome in run_battery(command, checks, jobs=jobs, limit=limit):
             done.append(outcome)

@@ -49,7 +49,7 @@ def list_command(
             fields = (one["id"], one["kind"], ",".join(one["scopes"]), _time(one["seen"]), one["name"])
             print("\t".join(map(printable, fields)))
         if not devices:
-            print("nobody may come in yet: open the link of `handrail serve`", file=sys.stderr)
+            print("no devices yet; open the link that `handrail serve` prints", file=sys.stderr)
 
 
 @app.command()

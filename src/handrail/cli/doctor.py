@@ -37,7 +37,7 @@ GET_A_CLI = "install one: npm install -g @anthropic-ai/claude-code; or name one:
 
 
 class Check(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that was looked at. `hint`: what to do next; `required`: without it no CLI can be driven."""
+    """The result of one check. `hint`: what to do next; `required`: without it no CLI can be used."""
 
     name: str
     state: Literal["good", "bad", "info"]
@@ -125,10 +125,10 @@ def _print(terminal: Terminal, found: list[Check], *, ready: bool) -> None:
             )
     terminal.line()
     if ready:
-        terminal.line('A CLI can be driven. Try: handrail run "What does this project do?"', "bold")
+        terminal.line('Ready. Try: handrail run "What does this project do?"', "bold")
     else:
         terminal.line(
-            "`claude` cannot be driven yet; the lines marked ✗ say why. `handrail serve` and `handrail-agent` work "
+            "`claude` cannot be used yet; the lines marked ✗ say why. `handrail serve` and `handrail-agent` work "
             "without it.",
             "bold",
         )
@@ -160,7 +160,7 @@ def _cli(asked: str | None) -> Iterator[Check]:
     if version:
         yield Check("CLI version", "good", version.splitlines()[0])
     else:
-        yield Check("CLI version", "bad", f"{path} --version did not answer", "run it by hand to see why")
+        yield Check("CLI version", "bad", f"{path} --version did not answer", "run it yourself to see why")
     yield asyncio.run(_handshake(path))
 
 
@@ -181,7 +181,7 @@ async def _handshake(path: str) -> Check:
             async with Session(options) as session:
                 info = session.server_info
         except HandrailError as error:
-            hint = "this CLI cannot be driven; --cli names another"
+            hint = "this CLI cannot be used; --cli names another"
             return Check("handshake", "bad", str(error).replace("\n", " · "), hint, required=True)
     models = [model.value for model in info.models] if info else []
     return Check("handshake", "good", f"answered; models: {', '.join(models) or 'not told'}", required=True)
@@ -265,12 +265,12 @@ def _processes() -> Iterator[Check]:
         yield Check("process guard", "info", "process groups only; on Linux the kernel helps too")
         return
     setpriv = shutil.which("setpriv")
-    hint = "install util-linux: then the kernel ends the CLI when its parent dies"
+    hint = "install util-linux, so that the kernel ends the CLI when its parent dies"
     yield Check("setpriv", "good", setpriv) if setpriv else Check("setpriv", "info", "not found", hint)
     if process_folder():
-        yield Check("process guard", "good", "what a CLI leaves behind is found by its mark in /proc and ended")
+        yield Check("process guard", "good", "leftover processes are found by their mark in /proc and killed")
     else:
-        yield Check("process guard", "bad", "no /proc: what leaves its process group is not found", "mount /proc")
+        yield Check("process guard", "bad", "no /proc: processes outside of their group are not found", "mount /proc")
 
 
 def _cage() -> Check:
@@ -279,7 +279,7 @@ def _cage() -> Check:
 
     guard = find_guard()
     if guard is None:
-        hint = "without it more commands are asked about, and reading commands are judged by their words alone"
+        hint = "without it more commands ask, and read-only commands are decided by their text alone"
         return Check("cage", "info", f"none: {guard_problem()}", hint)
     return Check("cage", "good", f"{guard.name}{guard.detail()}: commands that only read run in it")
 
@@ -313,7 +313,7 @@ def _store(folder: Path) -> Iterator[Check]:
 
     path = folder / "handrail.db"
     if not path.is_file():
-        yield Check("store", "info", f"no {path}: `handrail serve` makes it")
+        yield Check("store", "info", f"no {path}: `handrail serve` creates it")
         return
     who = holder(folder)
     yield Check("server", "good" if who else "info", f"{who} works in {folder}" if who else f"none works in {folder}")

@@ -1,4 +1,4 @@
-"""What turns used, on one line."""
+"""One line about the usage of turns."""
 
 from __future__ import annotations
 

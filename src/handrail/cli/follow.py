@@ -1,4 +1,4 @@
-"""Follows a session from a prompt to the end of what it set going.
+"""Follows a session from a prompt until the work that it started has ended.
 
 Subagents that the turn left in the background are waited for, with the turn that reports on them; a command in the
 background is not, for it may never end.

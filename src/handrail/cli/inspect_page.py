@@ -1,7 +1,7 @@
 """A recording as one self-contained page.
 
 Everything that comes from the recording is escaped, and the page's policy allows exactly one style sheet and one
-script, by their hashes: what slips through can still do nothing.
+script, by their hashes: so that injected markup could still run nothing.
 """
 
 from __future__ import annotations

@@ -35,12 +35,12 @@ class Entry(msgspec.Struct):
 
     @property
     def words(self) -> set[str]:
-        """What `--only` may name."""
+        """The values of `--only`."""
         return {self.dir, self.type, self.kind, self.flag, *self.kind.replace("/", " ").split()} - {""}
 
 
 class Pair(msgspec.Struct):
-    """A request and what came of it. `by`: who asked. `outcome`: success, error, cancelled or unanswered."""
+    """A request and its outcome. `by`: the side that sent it. `outcome`: success, error, cancelled or unanswered."""
 
     id: str
     subtype: str
@@ -68,7 +68,7 @@ class Turn(msgspec.Struct):
 
 
 class Totals(msgspec.Struct):
-    """The whole in numbers."""
+    """The totals of a recording."""
 
     seconds: float
     lines: dict[str, int]
@@ -107,7 +107,7 @@ def report_of(recording: Recording) -> Report:
 
 
 class _Reader:
-    """Goes through the rows once, with what is still open."""
+    """Reads the rows once and keeps the open requests and turns."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []

@@ -1,6 +1,6 @@
 """One line of words for one line of the wire.
 
-Nothing here trusts the shape of what it reads: a field that is missing or of another type is left out.
+Fields that are missing or of another type are left out.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def body_of(frame: Frame) -> Object:
 
 
 def pick(value: Any, *path: str | int) -> Any:
-    """A value deep inside; None where the way ends early."""
+    """A nested value; None if a part of the path is missing."""
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = cast(Object, value).get(step)
@@ -79,7 +79,7 @@ def pick(value: Any, *path: str | int) -> Any:
 
 
 def shorten(text: str, width: int = WIDTH) -> str:
-    """Text on one line, cut where it is too long."""
+    """Text on one line, cut if it is too long."""
     line = " ".join(text[: 4 * width].split())
     return line if len(line) <= width and len(text) <= 4 * width else f"{line[: width - 1]}…"
 

@@ -146,8 +146,8 @@ class OneTurn:
     def _tell_figures(self, result: TurnResult, *, stopped: bool) -> None:
         self._view.note(f"{'interrupted · ' if stopped else ''}{figures_of(self._results)}")
         if self._view.commands:
-            self._view.note(f"still ran in the background, ended now: {', '.join(self._view.commands)}", "yellow")
-        self._view.note(f'go on: handrail run --resume {one_line(result.session_id[:8], 60)} "…"')
+            self._view.note(f"background tasks that were ended: {', '.join(self._view.commands)}", "yellow")
+        self._view.note(f'resume: handrail run --resume {one_line(result.session_id[:8], 60)} "…"')
         if self._options.record is not None:
             self._view.note(f"recorded: handrail inspect {self._options.record}")
 

@@ -132,7 +132,7 @@ def decide_case(case: Case, cwd: str, source: str, line: int) -> tuple[Verdict, 
     if case.mode not in MODES:
         raise BadRow(f"{case.mode[:60]!r} is not a mode; it must be one of {', '.join(sorted(MODES))}")
     if "\x00" in (case.cwd or ""):
-        raise BadRow("`cwd` contains a NUL, and no folder has one in its name")
+        raise BadRow("`cwd` contains a NUL character")
     anchors = anchors_of(os.path.abspath(os.path.join(cwd, case.cwd or "")))
     rules = tuple(rule for behavior, texts in _texts(case).items() for rule in _rules(texts, behavior, source, line))
     circumstances = Circumstances(

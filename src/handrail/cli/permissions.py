@@ -230,7 +230,7 @@ def _print_decision(terminal: Terminal, decision: Decision, circumstances: Circu
             scope = "" if update.type == "setMode" else f"; {SCOPES.get(cast('Scope', update.destination), '')}"
             terminal.line(f"  could be allowed for next time: {flat(words)}{scope}", "dim")
     taken = circumstances.mode == "bypassPermissions" and not circumstances.bypass_available
-    held = " was taken away by the settings, so default holds" if taken else ""
+    held = " is disabled by the settings, so default applies" if taken else ""
     terminal.line(f"  mode {circumstances.mode}{held}{'' if loaded.trusted else '; the folder is not trusted'}", "dim")
 
 
@@ -259,19 +259,19 @@ def _print_list(terminal: Terminal, loaded: Loaded) -> None:
             terminal.line(f"  {rule.behavior:<5} {flat(str(rule.rule))}  line {rule.line}{note}", STYLES[rule.behavior])
             terminal.line(f"        {flat(rule_in_words(rule))}", "dim")
     if not settings.rules and not settings.withheld:
-        terminal.line("no rules; what may run is up to the mode", "dim")
+        terminal.line("no rules; the mode decides", "dim")
     terminal.line(f"mode: {settings.mode}{f'  ({flat(settings.mode_source)})' if settings.mode_source else ''}")
     for directory in settings.directories:
         terminal.line(f"works in {flat(directory)} too")
     if not loaded.trusted:
-        terminal.line("The folder is not trusted: handrail trust show DIR tells what it would run.", "yellow")
+        terminal.line("The folder is not trusted; `handrail trust show DIR` lists what it would run.", "yellow")
 
 
 def _why_withheld(rule: SourcedRule, loaded: Loaded) -> str:
     of_the_folder = rule.scope in ("localSettings", "projectSettings")
     if of_the_folder and not loaded.trusted:
         return "the folder is not trusted"
-    return "the organisation's settings let only their own rules allow, or cannot be read"
+    return "the settings of the organisation ignore other allow rules, or cannot be read"
 
 
 def _list_as_data(loaded: Loaded) -> dict[str, Any]:

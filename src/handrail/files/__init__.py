@@ -1,1 +1,1 @@
-"""The one way to a file that a model, a browser or a repository has named."""
+"""Opens files whose path comes from a model, a browser or a repository."""

@@ -18,7 +18,7 @@ __all__ = ["FileError", "FileNotThere", "LinkInTheWay", "OtherNames", "OutsideRo
 
 
 class FileError(CallerError):
-    """A file cannot be used. `path` as it was named; `problem` continues a sentence about it."""
+    """A file cannot be used. `path` is the path as given; `problem` is the reason and continues a sentence about it."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
@@ -30,7 +30,7 @@ class FileError(CallerError):
 
 
 class FileNotThere(FileError):
-    """Nothing has this name."""
+    """The path does not exist."""
 
 
 class OutsideRoot(FileError):
@@ -42,12 +42,12 @@ class LinkInTheWay(FileError):
 
 
 class WrongKind(FileError):
-    """It is not the kind of file that was to be opened."""
+    """The path is of another kind than expected, such as a pipe instead of a file."""
 
 
 class OtherNames(FileError):
-    """The same file has further names."""
+    """The file has more hard links than allowed."""
 
 
 class TooLarge(FileError):
-    """There is more of it than the limit allows."""
+    """The file is larger than the limit."""

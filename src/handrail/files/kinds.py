@@ -35,5 +35,5 @@ def kind_of(mode: int) -> PathKind:
 
 
 def is_process_information(place: int | str) -> bool:
-    """Does an open file, or the file of this path, lie on a proc file system, wherever that is mounted?"""
+    """Whether an open file, or the file at this path, is on a proc file system, wherever that is mounted."""
     return file_system_type(place) == _PROC_MAGIC

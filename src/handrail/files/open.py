@@ -76,7 +76,7 @@ class Root:
     def __init__(self, path: str, *, open_with: Opener | None = None, within: Iterable[str] | None = None) -> None:
         """Open the folder. `within`: folders in which it must be; raises OutsideRoot if a link has led it elsewhere."""
         if "\x00" in path:
-            raise FileError(path, "it contains a NUL, and no folder has one in its name")
+            raise FileError(path, "it contains a NUL character")
         self.path = real_path(path)
         self._open = open_with or opener()
         with _explained(path, follow_links=True):
@@ -92,7 +92,7 @@ class Root:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         if self._folder >= 0:
             os.close(self._folder)
             self._folder = -1
@@ -128,7 +128,7 @@ class Root:
         make_folders: bool = False,
         mode: int | None = None,
     ) -> None:
-        """Put these bytes in place of a plain file, or make a new one: whole before, whole after, never in part.
+        """Replace the content of a plain file, or create one, atomically.
 
         Folders on the way may be links; the file itself may not. Other names of the old file keep the old bytes.
         """
@@ -178,7 +178,7 @@ class Root:
     def _below(self, path: str) -> str:
         """The path from this folder. An absolute one must begin with this folder's own path."""
         if "\x00" in path:
-            raise FileError(path, "it contains a NUL, and no file has one in its name")
+            raise FileError(path, "it contains a NUL character")
         if not path.startswith("/"):
             return path or "."
         if not is_below(path, self.path):
@@ -307,7 +307,7 @@ def _filesystem(resolved: Resolved) -> Generator[tuple[Root, str]]:
 
 @contextlib.contextmanager
 def _explained(path: str, *, follow_links: bool) -> Generator[None]:
-    """What the kernel says, in words. Every OSError leaves as a FileError."""
+    """Turn an OSError into a FileError with a readable message."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -346,7 +346,7 @@ def _entry(name: str, found: os.stat_result) -> Entry:
 
 
 def _replace(folder: int, name: str, data: bytes, path: str, mode: int | None) -> None:
-    """Write under another name, then take the place of the old file in one step."""
+    """Write under another name, then replace the old file by renaming."""
     old = _old_file(folder, name, path)
     unfinished = f".{os.urandom(8).hex()}.unfinished"
     try:
@@ -367,14 +367,14 @@ def _replace(folder: int, name: str, data: bytes, path: str, mode: int | None) -
 
 
 def _take_after(old: os.stat_result, new: int) -> None:
-    """Owner and permissions of the old file, as far as we may; never its set-user-id."""
+    """Copy owner and permissions of the old file as far as possible, without its set-user-id bit."""
     with contextlib.suppress(PermissionError):
         os.fchown(new, old.st_uid, old.st_gid)
     os.fchmod(new, stat.S_IMODE(old.st_mode) & 0o777)
 
 
 def _old_file(folder: int, name: str, path: str) -> os.stat_result | None:
-    """The file to be replaced, if there is one; refuse anything but a plain file."""
+    """The state of the file to be replaced, if it exists. Raises an error for anything but a plain file."""
     try:
         old = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

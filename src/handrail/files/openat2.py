@@ -1,7 +1,7 @@
 """Opening below a folder in one step. The descriptor cannot be outside of the folder.
 
-`openat2` makes the kernel do it: RESOLVE_BENEATH keeps every step below the folder, RESOLVE_NO_MAGICLINKS shuts the
-doors of /proc. On kernels without the call, `walk_beneath` does the same one name at a time: each is opened from
+`openat2` makes the kernel do it: RESOLVE_BENEATH keeps every step below the folder, RESOLVE_NO_MAGICLINKS blocks the
+magic links of /proc. On kernels without the call, `walk_beneath` does the same one name at a time: each is opened from
 the folder before it and never through a link, so that no part of the path can be exchanged in between.
 """
 
@@ -24,12 +24,12 @@ _BENEATH: Final = 0x08
 _TRIES: Final = 64
 _MOST_LINKS: Final = 40
 _ALWAYS: Final = os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
-"""A pipe or a terminal never keeps us waiting, and nothing leaks into a child."""
+"""Opening a pipe or a terminal does not block, and children do not inherit the descriptor."""
 _STEP: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Opener(Protocol):
-    """One way to open below a folder. OSError: EXDEV where the path leads out, ELOOP at a link that is not followed."""
+    """Opens a path below a folder. Raises OSError: EXDEV if it leads out, ELOOP at a link that is not followed."""
 
     def __call__(self, folder: int, path: str, flags: int, *, follow_links: bool, mode: int = 0) -> int: ...
 
@@ -54,7 +54,7 @@ def kernel_beneath(folder: int, path: str, flags: int, *, follow_links: bool, mo
         )
         if found >= 0:
             return found
-        # EAGAIN: another process moved a folder while a `..` was being worked off, and the kernel could not be sure.
+        # EAGAIN: another process moved a folder while `..` was being resolved, so the kernel could not be sure.
         if ctypes.get_errno() not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
@@ -72,7 +72,7 @@ def walk_beneath(folder: int, path: str, flags: int, *, follow_links: bool, mode
 
 
 class _Walk:
-    """The folders from the first down to where we are, all held open: `..` returns to one of them, never by name."""
+    """The open folders from the first to the current one: `..` returns to one of them, never by name."""
 
     def __init__(self, folder: int, *, follow_links: bool) -> None:
         self._folders = [os.dup(folder)]
@@ -129,7 +129,7 @@ class _Walk:
 
 @cache
 def opener() -> Opener:
-    """The best way that this kernel has; a sandbox that forbids `openat2` counts as a kernel without it."""
+    """The best implementation for this kernel; a sandbox that forbids `openat2` counts as a kernel without it."""
     if not has("openat2"):
         return walk_beneath
     root = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

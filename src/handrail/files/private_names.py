@@ -1,4 +1,4 @@
-"""Names of files and folders that hold keys and credentials, which the server shows to no client."""
+"""Names of files and folders that hold keys and credentials, which the server never shows to a client."""
 
 from __future__ import annotations
 

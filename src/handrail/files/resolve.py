@@ -1,4 +1,4 @@
-"""What the disk says about a path. The permissions judge the result.
+"""Resolves paths on disk, for decisions of the permission engine.
 
 Nothing is opened, so nothing waits: a pipe, a device or a circle of links is only named. Links are followed as the
 kernel follows them, one by one, so that `link/../x` is what it would really open.
@@ -46,7 +46,7 @@ def anchors_of(cwd: str, *, project: str = "", home: str = "", additional: Seque
 
 
 class Disk:
-    """The world that decisions ask: the real disk, seen from a working folder."""
+    """The real disk, seen from a working folder."""
 
     def __init__(self, anchors: Anchors) -> None:
         self._anchors = anchors
@@ -107,7 +107,7 @@ class CallPaths:
 
 
 class OneFile:
-    """A world for a decision about a file that is already resolved."""
+    """A disk with one file, for a decision about a file that is already resolved."""
 
     def __init__(self, resolved: Resolved) -> None:
         self._resolved = resolved
@@ -117,17 +117,17 @@ class OneFile:
         return self._resolved
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """None: this world has no folders."""
+        """None: there are no folders."""
         return ()
 
     def is_plain(self, folder: str) -> bool:
-        """False: this world has no folders."""
+        """False: there are no folders."""
         return False
 
 
 def resolve(path: str, anchors: Anchors) -> Resolved:
     """One path, seen from the cwd of these anchors, as it is now."""
-    # What is too long for any kernel is refused; the rest of it need not be looked at.
+    # Every kernel refuses a longer path, so the rest of it does not matter.
     lexical = absolute(path[:LONGEST_PATH], anchors.cwd, anchors.home)
     if len(path) > LONGEST_PATH or "\x00" in path or not _is_encodable(path):
         return Resolved(asked=path, lexical=lexical, real=None, kind="other")
@@ -205,7 +205,7 @@ class _Walk:
         return done or "/"
 
     def last_existing(self, end: str) -> str:
-        """The end of the way, or where it was left when the rest was not there."""
+        """The resolved path, or the part of it that exists followed by the rest."""
         return os.path.dirname(self._missing) if self._missing and is_below(end, self._missing) else end
 
     def _note(self, folder: str, target: str) -> None:

@@ -40,7 +40,7 @@ async def test_a_signal_in_the_middle_of_a_command_ends_all_it_started(
     assert len(results) == (1 if number == signal.SIGINT else 0)
 
 
-async def test_what_a_command_left_behind_does_not_outlive_the_process(tmp_path: Path):
+async def test_leftover_processes_of_a_command_end_with_the_agent(tmp_path: Path):
     async with Bell(tmp_path) as bell:
         command = f"setsid nohup {FOREVER} > /dev/null 2>&1 & {bell.path} $!"
         async with agent(tmp_path, Script.of(tool_use("Bash", command=command), text("done"))) as running:

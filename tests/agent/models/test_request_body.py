@@ -106,7 +106,7 @@ def test_the_long_context_suffix_is_not_sent():
     assert json.loads(BodyWriter().count_body(request))["model"] == "claude-sonnet-4-5"
 
 
-def test_what_is_not_set_is_not_sent():
+def test_unset_fields_are_not_sent():
     assert set(body(user("hi"))) == {"model", "max_tokens", "stream", "messages"}
 
 

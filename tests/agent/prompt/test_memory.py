@@ -126,7 +126,7 @@ IMPORTS = [
 
 
 @pytest.mark.parametrize(("line", "imported"), IMPORTS)
-async def test_which_words_are_imports(tmp_path: Path, line: str, *, imported: bool) -> None:
+async def test_words_that_are_imports(tmp_path: Path, line: str, *, imported: bool) -> None:
     others = dict.fromkeys(["a.md", "with space.md", "picture.png", "folder/x.md"], "M_imported")
     files = {f"project/{name}": content for name, content in others.items()}
     found = await seen(tmp_path, {"project/CLAUDE.md": f"M_top\n{line}\n", **files})
@@ -210,7 +210,7 @@ async def first_text(folder: Path) -> str:
         return host.model.asked[0]["messages"][0]["content"][0]["text"]
 
 
-async def test_what_is_cut_from_a_long_file_is_said(tmp_path: Path) -> None:
+async def test_truncation_of_a_long_file_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {"project/CLAUDE.md": "x" * (FILE_LIMIT + 5)})
     assert "[5 more bytes of this file were left out" in await first_text(tmp_path)
 

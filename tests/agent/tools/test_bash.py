@@ -305,7 +305,7 @@ def test_exit_code_1_of_some_programs_is_a_result():
     "command",
     ["sed -i s/one/two/ a.txt", "python3 -c \"open('a.txt', 'a').write('more')\"", "cp b.txt a.txt; false"],
 )
-async def test_model_is_told_which_of_the_files_it_read_a_command_changed(tmp_path: Path, command: str):
+async def test_model_is_notified_of_read_files_that_a_command_changed(tmp_path: Path, command: str):
     desk = desk_in(tmp_path)
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / "project" / name).write_text(f"one {name}\n")

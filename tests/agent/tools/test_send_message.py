@@ -187,7 +187,7 @@ async def test_a_damaged_transcript_of_a_subagent_is_used_as_far_as_possible(tmp
 
 
 @pytest.mark.parametrize("target", ["a0123456789abcdef", "../x", "removed kind", "empty"])
-async def test_what_cannot_be_continued_is_not_reported_as_sent(tmp_path: Path, target: str):
+async def test_message_to_an_unknown_subagent_is_not_reported_as_sent(tmp_path: Path, target: str):
     agents = tmp_path / "home" / ".claude" / "agents"
     agents.mkdir(parents=True)
     (agents / "painter.md").write_text("---\ndescription: Paints\n---\nPaint.")

@@ -98,7 +98,7 @@ async def test_the_working_folder_of_permissions_follows(tmp_path: Path, project
 
 
 @pytest.mark.parametrize("rule", ["Read(/secrets/**)", "Read(./secrets/**)", "Read(secrets/key)", "Read(key)"])
-async def test_what_rules_deny_is_denied_in_both_folders(tmp_path: Path, project: Path, rule: str):
+async def test_deny_rules_apply_in_both_folders(tmp_path: Path, project: Path, rule: str):
     reads = [tool_use("Read", file_path=name) for name in ("secrets/key", str(project / "secrets" / "key"))]
     calls = [enter(name="w"), *reads, bash("cat secrets/key")]
     async with session(tmp_path, *calls, flags=("--disallowedTools", rule)) as host:

@@ -46,7 +46,7 @@ def why(text: str) -> str:
         ("cd / && rm -rf *", "rm would act on / as a whole"),
     ],
 )
-def test_what_takes_everything_away_is_told(text: str, expected: str):
+def test_deleting_everything_is_reported(text: str, expected: str):
     assert why(text) == expected
 
 
@@ -69,7 +69,7 @@ def test_what_takes_everything_away_is_told(text: str, expected: str):
         "x=1",
     ],
 )
-def test_what_takes_less_away_is_left_to_the_rules(text: str):
+def test_smaller_deletions_are_left_to_the_rules(text: str):
     assert why(text) == ""
 
 

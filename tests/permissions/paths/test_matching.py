@@ -126,7 +126,7 @@ def test_an_allow_of_what_is_in_a_folder_allows_a_look_into_the_folder():
     st.sampled_from(["./**", "src/**", "*.ts", "~/**", "//w/**", "/sub/[a-s]*", "../**/x"]),
     st.lists(st.sampled_from(["w", "proj", "sub", "src", "home", "a.ts", "x"]), min_size=1, max_size=5),
 )
-def test_whatever_an_allow_would_cover_a_deny_of_the_same_content_covers(content: str, names: list[str]):
+def test_deny_covers_everything_that_an_allow_with_the_same_content_covers(content: str, names: list[str]):
     resolved = plain("/" + "/".join(names))
     assert denies(content, resolved, HERE) or not allows(content, resolved, HERE)
 
@@ -158,7 +158,7 @@ def test_inside_is_the_working_folder_and_the_added_ones(path: str, real: str | 
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "socket", "proc", "loop", "other"])
-def test_what_is_no_file_is_refused_and_never_allowed(kind: PathKind):
+def test_path_that_is_not_a_file_is_never_allowed(kind: PathKind):
     resolved = plain("/w/proj/sub/x", kind=kind)
     assert is_refused(resolved)
     assert not allows("./**", resolved, HERE)

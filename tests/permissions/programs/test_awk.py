@@ -23,7 +23,7 @@ from tests.permissions.command_words import words_of
         'length($0) > 80 {print FILENAME ":" FNR}',
     ],
 )
-def test_a_plain_program_of_awk_is_no_hazard(program: str):
+def test_plain_awk_program_is_harmless(program: str):
     assert awk_hazard(words_of(f"awk '{program}' f")) is None
 
 
@@ -63,7 +63,7 @@ def test_a_program_of_awk_that_runs_or_opens_is_found(program: str):
         ("awk -F : '{system(1)}'", 3),
     ],
 )
-def test_what_awk_is_told_otherwise_is_found(text: str, index: int):
+def test_hazards_of_awk_are_found_at_their_word(text: str, index: int):
     found = awk_hazard(words_of(text))
     assert found is not None
     assert found.index == index
@@ -83,7 +83,7 @@ def test_what_awk_is_told_otherwise_is_found(text: str, index: int):
         "# a comment\n{print}",
     ],
 )
-def test_division_and_patterns_are_told_apart(program: str):
+def test_division_and_patterns_are_distinguished(program: str):
     assert awk_hazard(words_of(f"awk '{program}' f")) is None
 
 

@@ -132,9 +132,9 @@ def test_no_words_name_no_files():
         ("podman create -v", ["write □!"]),
     ],
 )
-def test_what_a_command_does_to_files_is_known(text: str, expected: list[str]):
+def test_effects_of_a_command_on_files_are_known(text: str, expected: list[str]):
     assert touched(text) == expected
 
 
-def test_who_accepts_edits_has_accepted_plain_work_on_files():
+def test_accept_edits_covers_plain_file_commands():
     assert set(WRITES_FILES) == {"touch", "mkdir", "rmdir", "rm", "mv", "cp", "tee"}

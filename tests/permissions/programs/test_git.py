@@ -73,7 +73,7 @@ def test_the_argument_that_makes_git_run_something_is_found(text: str, index: in
         ("git clone ext::x", "this address can make git run other programs"),
     ],
 )
-def test_why_git_may_run_something_is_told(text: str, why: str):
+def test_reason_why_git_may_run_a_program_is_given(text: str, why: str):
     found = git_hazard(words_of(text))
     assert found is not None
     assert found.why == why

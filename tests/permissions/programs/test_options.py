@@ -87,5 +87,5 @@ def test_the_first_argument_that_a_table_warns_of_is_found(table: Hazards, text:
         (SORT, "sort $x", Finding(1, "what $x stands for could be an option that executes or overwrites")),
     ],
 )
-def test_what_is_the_matter_is_told(table: Hazards, text: str, finding: Finding):
+def test_problem_is_described(table: Hazards, text: str, finding: Finding):
     assert find_hazard(table, words_of(text)) == finding

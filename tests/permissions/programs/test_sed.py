@@ -25,7 +25,7 @@ from tests.permissions.command_words import words_of
         ("sed", [], []),
     ],
 )
-def test_scripts_and_files_of_sed_are_told_apart(text: str, scripts: list[int], files: list[int]):
+def test_scripts_and_files_of_sed_are_distinguished(text: str, scripts: list[int], files: list[int]):
     assert sed_scripts(words_of(text)) == (scripts, files)
 
 
@@ -41,7 +41,7 @@ def test_scripts_and_files_of_sed_are_told_apart(text: str, scripts: list[int], 
         ("sed p f", False),
     ],
 )
-def test_sed_changes_files_only_when_told_to(text: str, writes: bool):
+def test_sed_changes_files_only_with_the_option(text: str, writes: bool):
     assert sed_writes(words_of(text)) is writes
 
 
@@ -70,7 +70,7 @@ def test_sed_changes_files_only_when_told_to(text: str, writes: bool):
         ";",
     ],
 )
-def test_a_plain_script_of_sed_is_no_hazard(script: str):
+def test_plain_sed_script_is_harmless(script: str):
     assert sed_hazard(words_of(f"sed '{script}' f")) is None
 
 
@@ -102,7 +102,7 @@ def test_a_script_of_sed_that_runs_or_writes_is_found(script: str):
         ("sed --file=x p", 1, None),
     ],
 )
-def test_what_sed_is_told_otherwise_is_found(text: str, index: int, why: str | None):
+def test_hazards_of_sed_are_found_at_their_word(text: str, index: int, why: str | None):
     found = sed_hazard(words_of(text))
     assert found is not None
     assert found.index == index

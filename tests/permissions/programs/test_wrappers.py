@@ -174,7 +174,7 @@ def test_exec_alone_runs_nothing():
         ("fdfind x --exec=ls", "what fd runs is not clear"),
     ],
 )
-def test_what_cannot_be_seen_is_said(text: str, why: str):
+def test_hidden_command_is_reported(text: str, why: str):
     found = runs(text)
     assert found is not None
     assert (found.hidden, found.commands, found.transparent) == (why, (), False)
@@ -229,7 +229,7 @@ def test_finders_run_commands_of_their_own(text: str, expected: list[str], begin
     assert (inner(text), found.begins, found.transparent) == (expected, begins, False)
 
 
-def test_what_a_finder_runs_neither_redirects_nor_reads_what_the_finder_does():
+def test_command_of_find_has_neither_its_redirections_nor_its_input():
     found = runs("find . -exec ls {} ';' >x")
     assert found is not None
     assert found.commands[0].redirects == ()

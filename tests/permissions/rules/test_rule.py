@@ -90,7 +90,7 @@ LONG = "the rule is longer than 20000 characters"
         pytest.param(f"Bash({'x' * LONGEST_RULE})", LONGEST_RULE, LONG, id="a long content"),
     ],
 )
-def test_a_text_that_is_no_rule_is_reported_with_its_position(text: str, position: int, problem: str):
+def test_invalid_rule_is_reported_with_its_position(text: str, position: int, problem: str):
     with pytest.raises(RuleError) as caught:
         parse_rule(text)
     assert (caught.value.position, caught.value.problem) == (position, problem)
@@ -101,7 +101,7 @@ def test_a_text_that_is_no_rule_is_reported_with_its_position(text: str, positio
     "sign",
     "\x00\x08\x0b\x0c\r\x1f\x7f\x80\x9f\u00ad\u061c\u200b\u200f\u2028\u202e\u2060\u206f\ufeff\ud800\udfff",
 )
-def test_a_sign_that_nobody_sees_is_in_no_rule(sign: str):
+def test_invisible_character_in_a_rule_is_rejected(sign: str):
     with pytest.raises(RuleError, match=UNSEEN) as caught:
         parse_rule(f"Bash(a{sign}b)")
     assert caught.value.position == 6
@@ -184,7 +184,7 @@ def test_of_a_broken_rule_what_is_legible_is_kept(text: str, legible: Rule):
         ("7" * 81, f"'{'7' * 79}…' is not a valid rule: {LETTERS} (at character 1)"),
     ],
 )
-def test_why_a_rule_is_broken_is_told_with_its_text_shortened(text: str, told: str):
+def test_reason_for_an_invalid_rule_contains_its_shortened_text(text: str, told: str):
     (rule,) = read_rules([text], "deny", "session")
     assert rule.broken == told
 

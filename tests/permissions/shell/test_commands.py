@@ -259,7 +259,7 @@ def test_the_value_of_an_exported_variable_keeps_what_it_was_made_of():
     assert read_script("export A=x$y").notes.values == {"A": [Word(f"x{HOLE}", "A=x$y", ("y",))]}
 
 
-def test_notes_of_an_outer_script_are_gone_on_with():
+def test_notes_of_an_outer_script_are_kept():
     notes = Notes()
     notes.give("x", fixed_word("1"))
     script = read_script("x=2", notes=notes)
@@ -291,7 +291,7 @@ KEYWORD = "a keyword is out of place"
         ("[[ -v x ]] && [[ -v y ]]", ["a test looks up a variable by a name that is worked out"]),
     ],
 )
-def test_what_is_not_understood_is_a_doubt(text: str, doubts: list[str]):
+def test_unknown_syntax_is_a_doubt(text: str, doubts: list[str]):
     assert read_script(text).doubts == doubts
 
 

@@ -37,7 +37,7 @@ def passed(text: str) -> Nesting:
         "! a",
     ],
 )
-def test_what_nests_as_it_should_is_closed_in_the_end(text: str):
+def test_balanced_nesting_is_closed_at_the_end(text: str):
     nesting = passed(text)
     assert (nesting.expected, nesting.brackets, nesting.empty) == ([], 0, False)
 

@@ -231,7 +231,7 @@ OUT_OF_PLACE = "` is out of place"
         ("case a in b) c) d;; esac", "`)` is out of place"),
     ],
 )
-def test_what_the_parser_could_read_in_another_way_is_refused(text: str, why: str):
+def test_text_that_the_parser_may_misread_is_refused(text: str, why: str):
     with pytest.raises(Unclear, match=f"^{re.escape(why)}$"):
         read(text)
 

@@ -19,7 +19,7 @@ def test_a_hole_without_quotes_splits_a_word():
     assert (draft.pieces, draft.names, draft.splits) == ([HOLE] * 3, ["x", "", "y"], True)
 
 
-def test_what_is_known_in_kind_is_no_hole():
+def test_value_of_a_known_kind_is_not_a_hole():
     draft = Draft()
     draft.hole("HOME", quoted=False, sign=HOME)
     assert (draft.pieces, draft.names, draft.splits) == ([HOME], [], False)

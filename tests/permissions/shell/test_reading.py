@@ -73,7 +73,7 @@ def test_some_variables_are_always_numbers_unless_they_are_set():
     assert not found.is_number("RANDOM")
 
 
-def test_what_only_sums_set_is_a_number():
+def test_variable_set_only_by_arithmetic_is_a_number():
     found = Notes(numbers={"x"})
     assert found.is_number("x")
     found.give("x", fixed_word("a"))

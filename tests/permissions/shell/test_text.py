@@ -16,7 +16,7 @@ GAP = "it contains a gap in which the rest may be overlooked"
 @pytest.mark.parametrize(
     "text", ["ls -l", "a\tb\nc", "grüße 日本 🎉", "👩\u200d💻", "a" + " " * 199 + "b", "a" + "\n" * 39 + "b", ""]
 )
-def test_plain_text_deceives_nobody(text: str):
+def test_plain_text_is_not_marked_as_misleading(text: str):
     assert deception(text) == ""
 
 
@@ -33,7 +33,7 @@ def test_plain_text_deceives_nobody(text: str):
         ("\n" * 40, GAP),
     ],
 )
-def test_what_the_eye_cannot_tell_is_named(sign: str, why: str):
+def test_misleading_characters_are_named(sign: str, why: str):
     assert deception(f"ls{sign}x") == why
 
 

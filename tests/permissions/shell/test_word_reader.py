@@ -148,7 +148,7 @@ def test_a_list_in_braces_becomes_several_words():
         ("c <<E\n`a\nE\n", "backquotes are not closed, or contain a backslash"),
     ],
 )
-def test_what_can_be_read_in_two_ways_is_refused(text: str, why: str):
+def test_ambiguous_word_is_refused(text: str, why: str):
     with pytest.raises(Unclear, match=f"^{re.escape(why)}$"):
         read(text)
 

@@ -86,7 +86,7 @@ def test_a_file_in_the_working_folder(
 
 
 @pytest.mark.parametrize("use", ["read", "write"])
-def test_where_everything_is_bypassed_a_file_elsewhere_passes_too(use: Use):
+def test_bypass_allows_files_outside_of_the_project(use: Use):
     step = judged(at("/x/a"), use, "bypassPermissions", bypass=True)
     assert (step.behavior, step.reason) == ("allow", "the mode bypassPermissions lets it pass")
 
@@ -139,7 +139,7 @@ def test_a_refusal_that_cannot_be_read_asks_about_every_file(texts: dict[str, An
     assert (step.behavior, step.reason_type) == ("deny" if "Read(" in texts.get("deny", []) else "ask", "rule")
 
 
-def test_what_may_not_be_read_may_not_be_changed_and_no_other_way_round():
+def test_deny_of_reading_covers_changing_but_not_vice_versa():
     given = circumstances(deny=["Read(a)", "Edit(b)"], ask=["Read(c)"], allow=["Read(d)"])
     found = {
         (behavior, tool): [rule.rule.content for rule in path_rules(given, behavior, tool)]

@@ -78,7 +78,7 @@ def test_every_scope_that_can_be_written_takes_rules(scope: str):
 
 @pytest.mark.parametrize("scope", ["policySettings", "flagSettings"])
 @pytest.mark.parametrize("kind", ["addRules", "removeRules", "setMode", "addDirectories"])
-def test_what_is_only_read_refuses_every_update(kind: str, scope: str):
+def test_read_only_settings_refuse_every_update(kind: str, scope: str):
     with pytest.raises(UpdateRefused, match="can only be read"):
         apply(NOW, update(kind, "Read", mode="plan", directories=["/x"], destination=scope))
 

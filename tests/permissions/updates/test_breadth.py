@@ -53,7 +53,7 @@ EDITS = "file edits, and cp, mkdir, mv, rm, rmdir, tee, touch on files in the pr
         ("Read(!secret)", ""),
     ],
 )
-def test_a_rule_is_told_as_broad_as_it_is(text: str, words: str):
+def test_breadth_of_a_rule_is_described(text: str, words: str):
     assert rule_breadth(parse_rule(text)) == words
 
 
@@ -79,7 +79,7 @@ def rules(*texts: str, type: str = "addRules", behavior: str = "allow") -> Permi
         (PermissionUpdate(type="removeDirectories", directories=["/a"]), "no longer working in /a"),
     ],
 )
-def test_an_update_is_told_with_all_that_it_changes(update: PermissionUpdate, words: str):
+def test_all_changes_of_an_update_are_described(update: PermissionUpdate, words: str):
     assert update_breadth(update) == words
 
 
@@ -97,7 +97,7 @@ def test_an_update_is_told_with_all_that_it_changes(update: PermissionUpdate, wo
         PermissionUpdate(rules=[PermissionRuleValue(tool_name="Bash", rule_content="ls\u200b")]),
     ],
 )
-def test_what_cannot_be_granted_has_no_words(update: PermissionUpdate):
+def test_update_that_cannot_be_granted_has_no_description(update: PermissionUpdate):
     assert update_breadth(update) == ""
 
 

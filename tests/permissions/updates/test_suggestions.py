@@ -191,7 +191,7 @@ def test_an_exact_text_is_read_back_as_the_same_words(text: str):
         "ls > x", "A=b make", "git -c a=b log", "make " + "x" * 300, "",
     ],
 )  # fmt: skip
-def test_what_could_run_anything_or_reads_differently_suggests_nothing(text: str):
+def test_ambiguous_or_unlimited_command_gets_no_suggestion(text: str):
     assert suggest_for_commands(commands(text), HERE, WORLD) == ()
 
 
@@ -227,7 +227,7 @@ def test_no_edit_is_suggested_while_a_plan_is_made():
 @pytest.mark.parametrize(
     "command", ["npm run build --watch", "make all", "tsc 'a b'", "git add x && make all", "touch a.txt"]
 )
-def test_what_was_suggested_is_not_asked_for_again(command: str):
+def test_granted_suggestion_prevents_another_question(command: str):
     now = Circumstances(anchors=HERE)
     first = decide("Bash", {"command": command}, now, WORLD)
     assert (first.behavior, 1 <= len(first.suggestions) <= 5) == ("ask", True)
@@ -248,7 +248,7 @@ def test_what_was_suggested_is_not_asked_for_again(command: str):
         ("Write", {"file_path": "/srv/shared/new.txt"}),
     ],
 )
-def test_what_was_suggested_for_another_tool_is_not_asked_for_again(tool: str, given: dict[str, Any]):
+def test_granted_suggestion_for_other_tools_prevents_another_question(tool: str, given: dict[str, Any]):
     now = Circumstances(anchors=HERE)
     first = decide(tool, given, now, WORLD)
     assert first.behavior == "ask"
