@@ -42,11 +42,15 @@ CLUSTER_ARGS ?=
 FAULTS_ARGS ?=
 FUZZ_LINES ?= 1000000
 MINUTES ?= 20
+# Collects once and forks (tools/forked_tests.py). The plugins that are left out would hook into the collection.
+FORKED := pytest -p tools.forked_tests -p no:xdist -p no:looponfail
+# Runs a command, then prints its output, its name and its seconds.
+STEP := @tools/step.sh
 # Tests start hundreds of processes: compiled once, whatever the shell prefers for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench growth fuzz-wire fuzz-permissions mutation races faults faults-cluster soak dist install-test docs lock clean
+.PHONY: help serve cluster test tests lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench growth fuzz-wire fuzz-permissions mutation races faults faults-cluster soak dist install-test docs lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,17 +61,20 @@ serve: $(READY) $(PAGE) ## sessions in the browser: prints a link to open; no ac
 cluster: $(READY) $(PAGE) ## many machines on this one: 3 NATS servers, 2 gateways, 3 runners; prints two links (CLUSTER_ARGS="--folder DIR")
 	@$(BIN)/python tools/cluster.py $(CLUSTER_ARGS)
 
-test: lint types $(READY) $(PAGE) page-check ## everything that must hold: lint, types, layers, tests, coverage of what must be covered
-	$(BIN)/pytest -n $(WORKERS) $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
-	$(MAKE) --no-print-directory coverage
+# The steps run side by side. Each is printed when it ends, except the tests, which are printed as they come.
+test: $(READY) ## everything that must hold: lint, types, layers, tests, coverage of what must be covered
+	@$(MAKE) --no-print-directory -j 3 tests coverage types page-check lint
+
+tests: $(READY) $(PAGE) ## the tests alone, without those of make coverage (PYTEST_ARGS="-x --forks 1")
+	$(BIN)/$(FORKED) --forks $(WORKERS) $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
 
 lint: $(READY) ## ruff (rules and format) and the contracts between layers
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports --no-logo
+	$(STEP) "rules" $(BIN)/ruff check .
+	$(STEP) "format" $(BIN)/ruff format --check .
+	$(STEP) "layers" $(BIN)/lint-imports --no-logo
 
 types: $(READY) ## pyright, strict, over src
-	$(BIN)/pyright
+	$(STEP) "types" $(BIN)/pyright
 
 types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
 	$(BIN)/python -m handrail.bridge.web.http.api_documents docs/native-protocol.schema.json web/src/protocol/messages.ts
@@ -83,8 +90,12 @@ requests-page: $(READY) $(CLAUDE_READY) ## docs/requests.md: requests to the mod
 
 page: $(PAGE) ## build the page that the server serves, where it is missing or older than its sources
 
-page-check: $(NPM_READY) ## the page's own: strict types, lint, unit tests
-	$(NPM) run --silent check
+# After the page, whose recipe may be installing the packages for both.
+page-check: $(PAGE) ## the page's own: strict types, lint, unit tests
+	@$(MAKE) --no-print-directory $(NPM_READY)
+	$(STEP) "page types" env $(NPM) run --silent types
+	$(STEP) "page rules" env $(NPM) run --silent lint
+	$(STEP) "page tests" env $(NPM) run --silent test
 
 browser: $(PAGE) $(NPM_READY) ## what a person does on the page and sees there, in Chromium, with a real server (BROWSER_ARGS=browser/keys.test.ts)
 	$(NPM) run --silent browser -- $(BROWSER_ARGS)
@@ -93,10 +104,10 @@ screenshots: $(PAGE) $(NPM_READY) ## twenty states of the page in light, dark an
 	SCREENSHOTS=$(CURDIR)/screenshots $(NPM) run --silent screenshots
 
 coverage: $(READY) ## the tests of protocol/, schema/, permissions/, files/ and settings/: every line and branch of these
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q -n auto $(COVERED)
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report
+	@$(BIN)/coverage erase
+	$(STEP) "covered tests" $(BIN)/coverage run -m $(FORKED) -q --forks 2 $(COVERED)
+	@$(BIN)/coverage combine --quiet
+	$(STEP) "coverage" $(BIN)/coverage report
 
 format: $(READY) ## rewrite the sources in the one format
 	$(BIN)/ruff check --fix .
