@@ -16,17 +16,6 @@ PURE = ("protocol", "schema", "permissions")
 IMPURE_CALLS = {"open", "print", "input", "now", "utcnow", "today", "getenv"}
 
 
-def test_every_contract_between_layers_is_kept():
-    run = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-
-
 def test_pure_modules_never_await_and_use_nothing_outside_the_process():
     found = [
         f"{name_of(path)}:{node.lineno}: {ast.unparse(node).splitlines()[0]}"
@@ -91,31 +80,33 @@ def test_no_part_of_the_agent_imports_the_engine():
 
 
 CYCLES = {
-    "two modules of one package": ("bridge/web/http/left.py", "bridge/web/http/right.py", ".left", ".right"),
-    "two packages": ("bridge/session/left.py", "bridge/commands/right.py", ".session", ".commands"),
-    "a module and a package beside it": ("bridge/web/left.py", "bridge/web/http/right.py", ".left", ".http"),
-    "two packages of the agent": ("agent/tools/left.py", "agent/conversation/right.py", ".tools", ".conversation"),
-    "two modules of the agent": ("agent/mcp/left.py", "agent/mcp/right.py", ".left", ".right"),
+    "two modules of one package": ("bridge/web/http/left_1.py", "bridge/web/http/right_1.py", ".left_1", ".right_1"),
+    "two packages": ("bridge/session/left_2.py", "bridge/commands/right_2.py", ".session", ".commands"),
+    "a module and a package beside it": ("bridge/web/left_3.py", "bridge/web/http/right_3.py", ".left_3", ".http"),
+    "two packages of the agent": ("agent/tools/left_4.py", "agent/conversation/right_4.py", ".tools", ".conversation"),
+    "two modules of the agent": ("agent/mcp/left_5.py", "agent/mcp/right_5.py", ".left_5", ".right_5"),
 }
 
 
-@pytest.mark.parametrize("cycle", CYCLES.values(), ids=CYCLES)
 @pytest.mark.parametrize("only_types", [False, True], ids=["imported", "imported for types"])
-def test_lint_imports_reports_a_cycle(tmp_path: Path, cycle: tuple[str, str, str, str], only_types: bool):
+def test_lint_imports_reports_each_cycle(tmp_path: Path, only_types: bool):
     shutil.copytree(PACKAGE, tmp_path / "handrail", ignore=shutil.ignore_patterns("page", "__pycache__"))
-    *places, one, other = cycle
-    names = [f"handrail.{place.removesuffix('.py').replace('/', '.')}" for place in places]
-    for place, imported in zip(places, reversed(names), strict=True):
-        lines = f"if TYPE_CHECKING:\n    import {imported}\n" if only_types else f"import {imported}\n"
-        head = "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n"
-        (tmp_path / "handrail" / place).write_text(f'"""A cycle."""\n{head}{lines}')
+    for *places, _, _ in CYCLES.values():
+        names = [f"handrail.{place.removesuffix('.py').replace('/', '.')}" for place in places]
+        for place, imported in zip(places, reversed(names), strict=True):
+            lines = f"if TYPE_CHECKING:\n    import {imported}\n" if only_types else f"import {imported}\n"
+            head = "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n"
+            (tmp_path / "handrail" / place).write_text(f'"""A cycle."""\n{head}{lines}')
     configuration = ROOT / "pyproject.toml"
     run = subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo", "--config", configuration],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
     )
     assert run.returncode == 1
-    assert f"- {one} -> {other} " in run.stdout or f"- {other} -> {one} " in run.stdout, run.stdout
+    reported = {
+        kind: f"- {one} -> {other} " in run.stdout or f"- {other} -> {one} " in run.stdout
+        for kind, (*_, one, other) in CYCLES.items()
+    }
+    assert reported == dict.fromkeys(CYCLES, True), run.stdout

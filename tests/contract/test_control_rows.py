@@ -68,32 +68,52 @@ SIGN_IN = {"mcp_authenticate", "mcp_oauth_callback_url", "mcp_clear_auth"}
 WITH_SETUP = {"get_task_output", "mcp_message", "rewind_files", *SIGN_IN}
 """Requests that need a task, a server of the host or a checkpoint. They are tested separately below."""
 
+LAST = {"end_session", "mcp_set_servers"}
+"""Requests after which others have nothing left to ask about: the session ends, and the servers are removed."""
+
 ROWS = sorted(set(REQUESTS.table) - OF_THE_AGENT - set(REFUSED) - WITH_SETUP)
+
+
+def problems_in(subtype: str, body: Any, view: Any) -> list[str]:
+    """How an answer differs from its view."""
+    if isinstance(view, UnknownAnswer):
+        return [str(view.problem)]
+    return [*map(str, answer_problems(subtype, body)), *(f"{name} has no field in the view" for name in view.extra)]
+
+
+async def problems_of(session: Session, subtype: str, **fields: Any) -> list[str]:
+    """Send a request; return how its answer differs from its view."""
+    success = await session.request(subtype, fields)
+    view = read_answer(subtype, success.body)
+    return problems_in(subtype, success.body, view)
 
 
 async def answered(session: Session, subtype: str, **fields: Any) -> Any:
     """Send a request, check the shape of its answer, and return the view."""
     success = await session.request(subtype, fields)
     view = read_answer(subtype, success.body)
-    assert not isinstance(view, UnknownAnswer), view.problem
-    assert answer_problems(subtype, success.body) == []
-    assert view.extra == {}
+    assert problems_in(subtype, success.body, view) == []
     return view
 
 
-@pytest.mark.parametrize("subtype", ROWS)
-async def test_an_answer_has_all_fields_of_its_view_and_no_others(talk: Talk, lab: Lab, subtype: str):
+@pytest.mark.parametrize("of_mcp", [False, True], ids=["without MCP", "MCP"])
+async def test_an_answer_has_all_fields_of_its_view_and_no_others(talk: Talk, lab: Lab, of_mcp: bool):
+    """All rows are asked in one session, because starting one takes longer than all answers."""
     (lab.project / "notes.txt").write_text("remember the milk")
     (lab.project / "other").mkdir()
     settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}
     (lab.home / ".claude").mkdir(exist_ok=True)
     (lab.home / ".claude" / "settings.json").write_text(json.dumps(settings | {"permissions": {"deny": ["WebFetch"]}}))
     options: dict[str, Any] = {"setting_sources": ["user", "local"]}
-    if subtype.startswith("mcp_"):
+    if of_mcp:
         options["mcp_servers"] = {"library": LIBRARY}
-    async with talk(*(text(f"answer {n}") for n in range(4)), **options) as session:
+    rows = [subtype for subtype in ROWS if subtype.startswith("mcp_") == of_mcp]
+    problems: dict[str, list[str]] = {}
+    async with talk(*(text(f"answer {n}") for n in range(8)), **options) as session:
         await session.ask("hello")
-        await answered(session, subtype, **FIELDS.get(subtype, {}))
+        for subtype in sorted(rows, key=LAST.__contains__):
+            problems[subtype] = await problems_of(session, subtype, **FIELDS.get(subtype, {}))
+    assert problems == {subtype: [] for subtype in rows}
 
 
 async def test_the_output_of_a_task_has_all_fields(talk: Talk):
