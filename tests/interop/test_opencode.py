@@ -322,21 +322,18 @@ async def test_modes_are_chosen(shared: Shared):
 # Other processes
 
 
-async def test_a_session_is_resumed_and_forked(api: ScriptedMessagesApi, lab: Lab):
-    model = api.session(Script.of(text("Noted.")))
-    async with run_opencode(lab, model, "--permission-mode", "plan", "--model", "anthropic/other") as host:
-        first = (await host.turn("the word is walnut"))[-1]
+@pytest.mark.parametrize("fork", [False, True])
+async def test_a_session_is_continued(shared: Shared, fork: bool):
+    first = (await shared.turn(text("Noted."), prompt="the word is walnut"))[-1]["session_id"]
+    shared.says(text("Walnut."))
+    flags = ["--fork-session"] if fork else ["--permission-mode", "plan", "--model", "anthropic/other"]
+    async with run_opencode(shared.lab, shared.endpoint, "--resume", first, *flags) as host:
+        lines = await host.turn("which word?")
         assert await host.end() == 0
-    assert model.main_requests[-1].body["model"] == "other"
-    for flags in ([], ["--fork-session"]):
-        model = api.session(Script.of(text("Walnut.")))
-        async with run_opencode(lab, model, "--resume", first["session_id"], *flags) as host:
-            lines = await host.turn("which word?")
-            assert await host.end() == 0
-        assert (lines[-1]["session_id"] == first["session_id"]) == (not flags)
-        assert [block["text"] for block in blocks(lines, "assistant", "text")] == ["Walnut."]
-        assert "the word is walnut" in json.dumps(model.main_requests[-1].body["messages"])
-    assert lab.leftovers() == []
+    assert (lines[-1]["session_id"] == first) == (not fork)
+    assert [block["text"] for block in blocks(lines, "assistant", "text")] == ["Walnut."]
+    assert "the word is walnut" in json.dumps(shared.last_request["messages"])
+    assert shared.last_request["model"] == ("scripted" if fork else "other")
 
 
 async def test_one_prompt_prints_its_answer(api: ScriptedMessagesApi, lab: Lab):
