@@ -65,7 +65,7 @@ class AcpAgents:
         self._asking: dict[bytes, asyncio.Task[AgentRow]] = {}
 
     def check(self, name: str) -> None:
-        """Raise CommandRefused if there is no agent of this name; "" is the CLI of the server."""
+        """Raise CommandRefused if this machine lacks the agent; "" is the CLI of the server."""
         cli_of(self._cli, name)
 
     async def rows(self, ask: str = "") -> list[AgentRow]:
