@@ -50,8 +50,8 @@ CLUSTER_ARGS ?=
 FAULTS_ARGS ?=
 FUZZ_LINES ?= 1000000
 MINUTES ?= 20
-# Collects once and forks (tools/forked_tests.py). The plugins that are left out would hook into the collection.
-FORKED := pytest -p tools.forked_tests -p no:xdist -p no:looponfail
+# Collects once and forks: see tools/forked_tests.py.
+FORKED := pytest -p tools.forked_tests
 # Runs a command, then prints its output, its name and its seconds.
 STEP := @tools/step.sh
 # Tests start hundreds of processes: compiled once, whatever the shell prefers for itself.
