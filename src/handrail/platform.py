@@ -153,7 +153,7 @@ def is_macos() -> bool:
 
 @cache
 def process_folder() -> str:
-    """The folder that lists processes; "" if the system has none."""
+    """The folder that lists processes; "" on systems without one."""
     return "/proc" if has("proc") and os.path.isdir("/proc/self") else ""
 
 
@@ -175,7 +175,7 @@ def child_group() -> dict[str, Any]:
 
 
 def signal_group(leader: int, number: int) -> bool:
-    """Signal a process group. Returns False if the system has none. Raises OSError."""
+    """Signal a process group. Returns False on systems without groups. Raises OSError."""
     if sys.platform != "win32" and has("groups"):
         os.killpg(leader, number)
         return True

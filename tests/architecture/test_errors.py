@@ -22,7 +22,7 @@ GROUPS = {
 }
 """Caught and never raised: their subclasses have the branch."""
 SHIM = "handrail.claude_agent_sdk.errors"
-"""Has the tree of the official package. Where Handrail raises, the object is of both trees."""
+"""Has the tree of the official package. Objects that Handrail raises belong to both trees."""
 CONTROL_FLOW = {
     "Unclear": "the reader of shell text gives up, and the text is asked about",
     "MovedToBackground": "the user moved a call that runs to the background",

@@ -4,7 +4,7 @@ One guardian runs for each process that starts children. It learns of them over 
 which the kernel does however the process ends. Children carry a mark in their environment, which their descendants
 inherit, so even those that left the process group are found. A process that adopts its orphans can have its descendants
 followed too: the guardian looks at them once a second, so that those which emptied their environment are known when the
-process dies. This file is run as a script, which imports only the standard library. Windows has no guardian.
+process dies. This file is run as a script, which imports only the standard library. It does not run on Windows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _process_folder() -> str:
 
 
 PROCESSES = sys.argv[1] if __name__ == "__main__" else _process_folder()
-"""The folder that lists processes; "" if the system has none, and then only process groups are ended."""
+"""The folder that lists processes; "" on systems without one, where only process groups are ended."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at the descendants of a followed process."""
 
