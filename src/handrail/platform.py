@@ -107,7 +107,7 @@ class Unsupported(MachineError, OSError):
 @cache
 def has(feature: str) -> bool:
     """Whether this system has a feature and HANDRAIL_WITHOUT does not take it away. Raises UnknownFeature."""
-    return FEATURES[feature][0] in _kinds() and not {feature, FEATURES[feature][0]} & _taken_away()
+    return FEATURES[feature][0] in _kinds() and not {feature, FEATURES[feature][0]} & taken_away()
 
 
 def require(feature: str, what: str) -> None:
@@ -126,7 +126,7 @@ def exit_without(feature: str, what: str) -> None:
 
 
 @cache
-def _taken_away() -> frozenset[str]:
+def taken_away() -> frozenset[str]:
     names = frozenset(os.environ.get(WITHOUT, "").replace(",", " ").split())
     if unknown := names - set(FEATURES) - {"linux", "posix"}:
         raise UnknownFeature(f"{WITHOUT}: unknown feature {min(unknown)!r}; known: linux, posix, {', '.join(FEATURES)}")
@@ -140,7 +140,7 @@ def _kinds() -> frozenset[str]:
 
 
 def _name() -> str:
-    return "Windows" if sys.platform == "win32" or "posix" in _taken_away() else "this system"
+    return "Windows" if sys.platform == "win32" or "posix" in taken_away() else "this system"
 
 
 def is_macos() -> bool:

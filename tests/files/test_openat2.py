@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from handrail import platform
 from handrail.files import openat2
 from handrail.files.openat2 import Opener, kernel_beneath, opener, walk_beneath
 from tests.permissions.path_layout import Layout, build_layout
@@ -164,10 +165,19 @@ def test_eagain_is_retried_a_limited_number_of_times(
     assert found == expected
 
 
-def test_walk_is_used_without_openat2(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(openat2, "libc", lambda: BusyKernel(errno.ENOSYS))
-    opener.cache_clear()
+@pytest.mark.parametrize("lacking", ["the kernel", "HANDRAIL_WITHOUT"])
+def test_walk_is_used_without_openat2(lacking: str, monkeypatch: pytest.MonkeyPatch):
+    if lacking == "the kernel":
+        monkeypatch.setattr(openat2, "libc", lambda: BusyKernel(errno.ENOSYS))
+    else:
+        monkeypatch.setenv(platform.WITHOUT, "openat2")
+    forget_what_was_found()
     assert opener() is walk_beneath
     monkeypatch.undo()
-    opener.cache_clear()
+    forget_what_was_found()
     assert opener() is (kernel_beneath if HAS_OPENAT2 else walk_beneath)
+
+
+def forget_what_was_found() -> None:
+    for cached in (opener, platform.has, platform.taken_away):
+        cached.cache_clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 __all__ = ["sha256_of"]
 
 
@@ -9,11 +11,9 @@ def sha256_of(data: bytes) -> str:
     """The digest of some bytes, in hexadecimal."""
     # `hashlib` loads OpenSSL, which takes a thirtieth of the agent's start. Python's own implementation has the same
     # interface, in a module whose name depends on the version; not every Python is built with it.
-    try:
-        from _sha256 import sha256  # pyright: ignore
-    except ImportError:
-        try:
-            from _sha2 import sha256  # pyright: ignore
-        except ImportError:
-            from hashlib import sha256
-    return sha256(data).hexdigest()  # pyright: ignore
+    for name in ("_sha256", "_sha2"):
+        with suppress(ImportError):
+            return __import__(name).sha256(data).hexdigest()
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()
