@@ -154,9 +154,8 @@ def _import_libraries() -> None:
     Loading OpenSSL is a good part of the start. asyncio opens no TLS connection here: the HTTP client does TLS itself,
     on plain streams, and loads `ssl` when a request needs it. All that msgspec takes from the other is in `typing`.
     """
-    if os.name == "posix":  # modules of Windows, for which Python would search all folders several times
-        for name in ("_winapi", "msvcrt", "nt"):
-            _block(name)
+    for name in ("_winapi", "msvcrt", "nt"):  # modules of Windows, for which Python would search all folders
+        _block(name)
     _block("ssl")
     _block("typing_extensions")
     import asyncio  # noqa: F401 # pyright: ignore[reportUnusedImport]
