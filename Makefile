@@ -50,10 +50,6 @@ CLUSTER_ARGS ?=
 FAULTS_ARGS ?=
 FUZZ_LINES ?= 1000000
 MINUTES ?= 20
-# Collects once and forks: see tools/forked_tests.py.
-FORKED := pytest -p tools.forked_tests
-# Runs a command, then prints its output, its name and its seconds.
-STEP := @tools/step.sh
 # Tests start hundreds of processes: compiled once, whatever the shell prefers for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -69,22 +65,20 @@ serve: $(READY) $(PAGE) ## start the server and print a link; no account needed 
 cluster: $(READY) $(PAGE) ## start a cluster on this machine: 3 NATS servers, 2 gateways, 3 runners (CLUSTER_ARGS="--folder DIR")
 	@$(BIN)/python tools/cluster.py $(CLUSTER_ARGS)
 
-# The steps run side by side. Each is printed when it ends, except the tests, which are printed as they come.
-test: $(READY) ## lint, types, all tests and coverage
-	@$(MAKE) --no-print-directory -j 3 tests coverage types page-check lint
+test: lint types page-check tests coverage ## lint, types, all tests and coverage
 
-tests: $(READY) $(PAGE) ## the tests alone, without those of make coverage (PYTEST_ARGS="-x --forks 1")
-	$(BIN)/$(FORKED) --forks $(WORKERS) $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
+tests: $(READY) $(PAGE) ## the tests alone, without those of make coverage (PYTEST_ARGS="-x -n 1")
+	$(BIN)/pytest -n $(WORKERS) $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
 
 lint: $(READY) ## ruff (rules and format) and the import contracts between layers
-	$(STEP) "rules" $(BIN)/ruff check .
-	$(STEP) "format" $(BIN)/ruff format --check .
-	$(STEP) "layers" $(BIN)/lint-imports --no-logo
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 
 types: $(READY) ## pyright in strict mode: src for Linux, the files that use the system for macOS, those of the SDK for Windows
-	$(STEP) "types" $(BIN)/pyright
-	$(STEP) "types on macOS" $(BIN)/pyright --pythonplatform Darwin $$(grep -rlE $(SYSTEM_CALLS) src/handrail --include='*.py')
-	$(STEP) "types on Windows" $(BIN)/pyright --pythonplatform Windows $(filter-out $(NOT_ON_WINDOWS),$(shell grep -rlE $(SYSTEM_CALLS) $(SDK) --include='*.py'))
+	$(BIN)/pyright
+	$(BIN)/pyright --pythonplatform Darwin $$(grep -rlE $(SYSTEM_CALLS) src/handrail --include='*.py')
+	$(BIN)/pyright --pythonplatform Windows $(filter-out $(NOT_ON_WINDOWS),$(shell grep -rlE $(SYSTEM_CALLS) $(SDK) --include='*.py'))
 
 types-ts: $(READY) ## generate the JSON Schema and TypeScript of the native protocol
 	$(BIN)/python -m handrail.bridge.web.http.api_documents docs/native-protocol.schema.json web/src/protocol/messages.ts
@@ -100,12 +94,10 @@ requests-page: $(READY) $(CLAUDE_READY) ## generate docs/requests.md: sizes of r
 
 page: $(PAGE) ## build the page if it is missing or older than its sources
 
-# After the page, whose recipe may be installing the packages for both.
-page-check: $(PAGE) ## types, lint and unit tests of the page
-	@$(MAKE) --no-print-directory $(NPM_READY)
-	$(STEP) "page types" env $(NPM) run --silent types
-	$(STEP) "page rules" env $(NPM) run --silent lint
-	$(STEP) "page tests" env $(NPM) run --silent test
+page-check: $(PAGE) $(NPM_READY) ## types, lint and unit tests of the page
+	$(NPM) run --silent types
+	$(NPM) run --silent lint
+	$(NPM) run --silent test
 
 browser: $(PAGE) $(NPM_READY) ## tests of the page in Chromium with a real server (BROWSER_ARGS=browser/keys.test.ts)
 	$(NPM) run --silent browser -- $(BROWSER_ARGS)
@@ -119,9 +111,9 @@ docs-pictures: ## renew docs/pictures/ from new screenshots
 
 coverage: $(READY) ## check that tests cover every line and branch of protocol, schema, permissions, files, settings
 	@$(BIN)/coverage erase
-	$(STEP) "covered tests" $(BIN)/coverage run -m $(FORKED) -q --forks 2 $(COVERED)
+	$(BIN)/coverage run -m pytest -q -n auto $(COVERED)
 	@$(BIN)/coverage combine --quiet
-	$(STEP) "coverage" $(BIN)/coverage report
+	$(BIN)/coverage report
 
 format: $(READY) ## format the sources and apply safe fixes
 	$(BIN)/ruff check --fix .
