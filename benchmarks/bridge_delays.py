@@ -21,9 +21,10 @@ __all__ = ["KEPT", "LIVE", "Delays", "Run", "measure", "shown", "summary", "thro
 
 ROUNDS = 8
 LIVE, KEPT = "live 400 3", "kept 100 15"
-ALONE = 1.3
-"""Limit for a line that shares no commit. Both sides pay for one `fdatasync` (40 % of the relay's line) and two thread
-switches; the bridge also decodes the line, numbers it and updates the log of its session."""
+ALONE = 0.8
+"""Limit for a line that shares no commit. It has not been met (1.1 to 1.3 measured): both sides pay for one `fdatasync`
+(40 % of the relay's line) and two thread switches; the bridge also decodes the line, numbers it and updates the log of
+its session."""
 
 
 def measure(bench: Workbench) -> Section:

@@ -131,7 +131,7 @@ class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
     conversation  the id by which the CLI resumes it
     changed       the last activity: a message, an answer, a setting; not the start or end of an idle process
     lapsed        permissions granted for the session that ended with its process and can be granted again
-    forked_from   the session it was forked from, and `forked_at` the message; "" where it is no fork, or a fork of all
+    forked_from   the session it was forked from, and `forked_at` the message; "" if not a fork, or a fork of all
     runner        the machine that runs it or ran it last; "" for a server that is alone
     agent         the name of the ACP agent that was chosen for it; "" for the CLI of the server
     state         "interrupted": its machine left the cluster, and another can take the session over
@@ -249,9 +249,9 @@ class Ownership(Protocol):
         ...
 
     async def release(self, session: str, *, gone: bool = False) -> None:
-        """Give a session up, if it is owned. `gone`: it was deleted, and no machine will claim it again."""
+        """Release a session if it is owned. `gone`: it was deleted, so no machine may claim it again."""
         ...
 
     async def owner(self, session: str) -> str:
-        """The owner's name; "" if there is none."""
+        """The name of the owner, or "" without one."""
         ...
