@@ -69,7 +69,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20_000, help="how many different command lines")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
+    # More than there are cores: a worker mostly waits for the programs that it runs.
+    parser.add_argument("--workers", type=int, default=2 * (os.cpu_count() or 1))
     parser.add_argument("--run-every", type=int, default=1, help="run one of so many allowed lines without the cage")
     parser.add_argument("--cage-every", type=int, default=1, help="run one of so many allowed lines in the cage")
     parser.add_argument("--with-faults", action="store_true", help="make some descriptions too generous")
@@ -189,7 +190,9 @@ class Batches:
 
     def _note(self, texts: list[str], ran: Ran) -> None:
         if ran.effects:
-            self.misses.append({"text": "\n".join(texts), "where": self._where, "effects": ran.effects})
+            miss = {"text": "\n".join(texts), "where": self._where, "effects": ran.effects}
+            print(f"fuzz: miss {json.dumps(miss)}", file=sys.stderr, flush=True)
+            self.misses.append(miss)
 
 
 async def work(

@@ -73,7 +73,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20_000, help="how many different strings")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=min(4, multiprocessing.cpu_count()))
+    # More than there are cores: a worker mostly waits for bash.
+    parser.add_argument("--workers", type=int, default=2 * multiprocessing.cpu_count())
     parser.add_argument("--without-prefilter", action="store_true", help="let the parser read the raw text")
     parser.add_argument("--slowest", type=Path, help="write the slowest strings here, one JSON text a line")
     asked = parser.parse_args()
@@ -135,7 +136,9 @@ def work(seed: int, share: int, shares: int, count: int, without_prefilter: bool
                 allowed += 1
                 made = _run(box, text, [part.command.words for part in judged])
                 calls += made[0]
-                misses += [{"text": text, **miss} for miss in made[1]]
+                for miss in made[1]:
+                    misses.append({"text": text, **miss})
+                    print(f"fuzz: miss {json.dumps(misses[-1])}", file=sys.stderr, flush=True)
     return Round(len(seen), allowed, calls, misses, slowest)
 
 
