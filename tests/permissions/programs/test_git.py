@@ -188,7 +188,8 @@ def test_options_before_the_subcommand_are_taken_away(text: str, expected: str):
 @pytest.mark.parametrize(
     ("text", "folders"),
     [
-        ("git -C a -C b status", ["a", "b"]),
+        ("git -C a -C b status", ["a", "a/b"]),
+        ("git -C a -C /b status", ["a", "/b"]),
         ("git --no-pager -C a status", ["a"]),
         ("git status -C a", []),
         ("git -C", []),

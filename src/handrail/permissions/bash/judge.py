@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -23,9 +24,9 @@ from handrail.permissions.paths.names import squash
 from handrail.permissions.programs.description import Parsed
 from handrail.permissions.programs.files import WRITES_FILES, Touch, files_of, hides_target, merges_folders
 from handrail.permissions.programs.git import folder_options
-from handrail.permissions.programs.hazards import hazard, is_added, names_nothing
+from handrail.permissions.programs.hazards import hazard, is_added, is_known, names_nothing
 from handrail.permissions.programs.options import Finding
-from handrail.permissions.programs.read_only import asks_for_version, describe, reads_in_cage, runs_outside
+from handrail.permissions.programs.read_only import READERS, asks_for_version, describe, reads_in_cage, runs_outside
 from handrail.permissions.programs.variables import (
     is_harmless_alone,
     is_harmless_before,
@@ -202,7 +203,8 @@ class BashJudge:
             return runs
         roots = found.of_kind("path") or [fixed_word(".")]
         paths = [item for root in roots for item in candidates(root, command.folders, self.anchors, self.script.notes)]
-        if not all(not item.open and not item.glob and self.world.is_plain(item.path) for item in paths):
+        plain = _finds_no_links(command.words)
+        if not all(not item.open and not item.glob and (plain or self.world.is_plain(item.path)) for item in paths):
             return runs
         return replace(runs, commands=tuple(_with_files(item, roots) for item in runs.commands))
 
@@ -325,7 +327,7 @@ class BashJudge:
             step = self._on_candidate(candidate, use, touch, command)
             if step is not None:
                 yield step
-            if touch.tree:
+            if touch.tree or is_added(touch.word):
                 yield from self._on_tree(candidate.path)
             if touch.follows and not self._is_lifted(command):
                 yield from self._on_links(candidate.path)
@@ -382,8 +384,11 @@ class BashJudge:
         return None
 
     def _comes_from_wrapper(self, word: Word, command: Command) -> bool:
-        """Whether `xargs` or `find -exec` adds this word to a command that a rule allows."""
-        return is_added(word) and bool(self._allowing(command))
+        """Whether `xargs` or `find -exec` adds this word to a command that a rule allows, and that does not only read.
+
+        A reading command would print any file that is named to it, or that a link among the found files leads to.
+        """
+        return is_added(word) and base_name(command.words[0]) not in READERS and bool(self._allowing(command))
 
     def _on_changed(self, candidate: Candidate, command: Command) -> Step | None:
         """Check a file that is known, but that an earlier part of the command may have put there."""
@@ -460,7 +465,9 @@ class BashJudge:
                 step = by_rule("allow", rule)
                 return step if asks_for_version(words) else self._in_mode(step), False
         if self.everything is not None and (found is None or not self.guarded):
-            return self.everything, False
+            rule = self._named_by_unknown(words)
+            why = f"a program that is not known here may run what the rule {rule.rule} means" if rule else ""
+            return (Step("ask", why, "rule", rule) if rule else self.everything), False
         if self.mode == "plan" and not allowing:
             return Step("deny", "in the mode plan nothing is run that may change something", "mode"), False
         if found is not None:
@@ -471,6 +478,18 @@ class BashJudge:
                 "allow", f"it works on files in the working folders, and the mode is {self.mode}", "mode"
             ), False
         return Step("ask", "no rule allows it", cage=self._cage_for(words)), True
+
+    def _named_by_unknown(self, words: tuple[Word, ...]) -> SourcedRule | None:
+        """The deny or ask rule whose program is an argument of a program that may be a wrapper nobody listed."""
+        if is_known(base_name(words[0])) or files_of(words[:1]) or describe(words) is not None:
+            return None
+        named = {re.split(r"\s", word.text.strip(), maxsplit=1)[0] for word in words[1:]}
+        for behavior in _REFUSING:
+            for rule, _ in self.contents[behavior]:
+                first = re.split(r"[\s:*]", rule.rule.content or "", maxsplit=1)[0]
+                if first and first in named:
+                    return rule
+        return None
 
     def _cage_for(self, words: tuple[Word, ...]) -> CageUse:
         """Whether the cage would make the command harmless. Rules about commands hold there too, so they are asked."""
@@ -534,6 +553,15 @@ def _follows(command: Command) -> bool:
     """Whether it is `tail -f`, which does not end by itself."""
     options = (word.text for word in command.words if is_option(word))
     return command.name == "tail" and any(re.match(r"-[^-]*[fF]|--[fr]", option) for option in options)
+
+
+_JOINS: Final = frozenset({"-o", "-or", "!", "-not", ",", "("})
+
+
+def _finds_no_links(words: tuple[Word, ...]) -> bool:
+    """Whether find passes on plain files only: `-type f`, without another condition beside it."""
+    texts = [word.text for word in words]
+    return ("-type", "f") in pairwise(texts) and not _JOINS.intersection(texts)
 
 
 def _with_files(command: Command, folders: list[Word]) -> Command:

@@ -66,7 +66,8 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
         r"|[A-Za-z]\w*=(?:\d[\w.-]*|true|false|yes|no|on|off|[Dd]ebug|[Rr]elease|development|production|test|all|)"
     ),
     "cmake-setting": re.compile(
-        r"(?!.*(?:LAUNCHER|COMPILER|LINKER|PROGRAM|TOOLCHAIN|EXECUTABLE|COMMAND))[\w:]+=[^;$]*", re.DOTALL
+        r"(?!.*(?:LAUNCH|COMPILER|LINKER|PROGRAM|TOOLCHAIN|EXECUTABLE|COMMAND|_INCLUDE|MODULE_PATH|PREFIX_PATH))[\w:]+=[^;$]*",
+        re.DOTALL,
     ),
     "sql-query": re.compile(
         r"\s*\.(?:databases|indexes|schema|tables)(?:\s+\w+)?\s*"

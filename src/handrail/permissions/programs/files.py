@@ -134,6 +134,8 @@ def files_of(words: tuple[Word, ...]) -> list[Touch]:
         return [*_elsewhere(words, _FOLDERS[name]), *outside]
     named = [] if name in _OTHER_WORLDS else [Touch(word, "read", extra=True) for word in named_outside(words)]
     if _RUNS_FILES.fullmatch(name):
+        if any(word.text in ("pytest", "py.test") for word in words[1:4]):
+            named += (Touch(word, "read", extra=True) for word in words[3:] if not is_option(word))
         files = [] if any(word.text == "-m" for word in words) else [word for word in words[1:] if not is_option(word)]
         return [*(Touch(word, "read") for word in files[:1]), *named]
     return named
@@ -308,19 +310,26 @@ def _find(words: tuple[Word, ...]) -> Iterator[Touch]:
             yield Touch(words[at + 1], "write", extra=True)
 
 
-_GIT_FILES: Final = frozenset(
+_GIT_FILES: Final = tuple(
     "F file pathspec-from-file t template contents exclude-from X ignore-revs-file o output output-directory"
-    " reference reference-if-able separate-git-dir S".split()
+    " reference reference-if-able separate-git-dir S add-file add-virtual-file signature-file description-file"
+    " index-output export-marks import-marks bundle-uri directory prefix".split()
 )
+"""Options with a file. Git accepts the beginning of a long name for the whole."""
 _GIT_TEXTS: Final = frozenset({"log", "show", "diff", "grep", "shortlog"})
 """Subcommands in which `-F`, `-S` and `-o` take a text."""
+
+
+_CLIMBS: Final = re.compile(rf"[/~{HOME}]|\.\.(?:/|\Z)")
+"""An operand that is a path outside. `..main` is a range of commits."""
 
 
 def _git(words: tuple[Word, ...]) -> Iterator[Touch]:
     yield from (Touch(word, "read") for word in folder_options(words))
     if not any(word.text in _GIT_TEXTS for word in words[1:3]):
         for option, value in options_given(words[1:], "FtXoSm"):
-            if option in _GIT_FILES:
+            names = any(name == option or (len(option) > 1 and name.startswith(option)) for name in _GIT_FILES)
+            if names or (not option and _CLIMBS.match(value.text)):
                 yield Touch(value, "read", extra=True)
     if any(word.text == "--no-index" for word in words):
         yield from (Touch(word, "read") for word in words[2:] if not is_option(word))
@@ -365,7 +374,7 @@ def _elsewhere(words: tuple[Word, ...], options: frozenset[str]) -> Iterator[Tou
     letters = "".join(option for option in options if len(option) == 1)
     runs = base_name(words[0]) in _RUNS_PATHS
     for option, value in options_given(words, letters):
-        if option in options or (runs and not option and LOOKS_LIKE_PATH.match(value.text)):
+        if option in options or (runs and not option):
             yield Touch(value, "read", extra=True)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from handrail.permissions.programs.description import Parsed, Undescribed, parse
 from handrail.permissions.programs.options import Finding, Hazards, find_hazard, hazards
 from handrail.permissions.programs.tables.git_commands import GIT_COMMANDS
-from handrail.permissions.shell.words import Word, is_option
+from handrail.permissions.shell.words import HERE, HOME, Word, is_option
 
 __all__ = [
     "asks_for_identity",
@@ -114,9 +116,15 @@ def without_global_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def folder_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """The folders of `git -C`."""
+    """The folders of `git -C`. Each is below the one before it, unless it begins at the root."""
     at, _ = _after_global_options(words)
-    return tuple(words[index + 1] for index in range(1, min(at, len(words)) - 1) if words[index].text == "-C")
+    found: list[Word] = []
+    for index in range(1, min(at, len(words)) - 1):
+        if words[index].text == "-C":
+            word = words[index + 1]
+            below = bool(found) and not word.text.startswith(("/", HOME, HERE))
+            found.append(replace(word, text=f"{found[-1].text}/{word.text}", values=None) if below else word)
+    return tuple(found)
 
 
 def git_hazard(words: tuple[Word, ...]) -> Finding | None:

@@ -23,11 +23,11 @@ from handrail.permissions.programs.tables.ruled_tools import RULED_TOOLS
 from handrail.permissions.programs.wrappers import ADDED, base_name, is_shell
 from handrail.permissions.shell.words import HOLE, Word, fixed_word, is_option
 
-__all__ = ["hazard", "is_added", "names_nothing"]
+__all__ = ["hazard", "is_added", "is_known", "names_nothing"]
 
 _TABLE: Final[dict[str, Hazards]] = {
     "bsdtar": hazards("I", "use-compress-program"),
-    "rsync": hazards("e", "rsh rsync-path"),
+    "rsync": hazards("eMLk", "rsh rsync-path remote-option daemon config copy-links copy-dirlinks password-file"),
     "split": hazards("", "filter"),
     "ag": hazards("", "pager"),
     "ack": hazards("", "pager output"),
@@ -44,7 +44,11 @@ _TABLE: Final[dict[str, Hazards]] = {
     "tcpdump": hazards("zwrF", ""),
     "pandoc": hazards("FL", "filter lua-filter pdf-engine template extract-media"),
     "pdflatex": hazards("", "shell-escape enable-write18 output-directory", single_dash=True),
-    "pytest": hazards("cpo", "pdbcls rootdir confcutdir basetemp override-ini config-file junit-xml junitxml log-file"),
+    "pytest": hazards(
+        "cpo",
+        "pdbcls rootdir confcutdir basetemp override-ini config-file junit-xml junitxml log-file pyargs tx"
+        " pastebin ds dc",
+    ),
     "java": hazards("", "javaagent agentlib agentpath XX", single_dash=True),
     "kubectl": hazards("", "kubeconfig", words="exec cp plugin proxy edit debug"),
     "helm": hazards("", "post-renderer kubeconfig", words="plugin"),
@@ -57,16 +61,23 @@ _TABLE: Final[dict[str, Hazards]] = {
     ),
     "pnpm": hazards("C", "script-shell node-options dir userconfig", words="exec dlx config set node env"),
     "yarn": hazards("", "use-yarnrc script-shell cwd", words="exec dlx config node set plugin"),
-    "bun": hazards("ep", "eval print preload config cwd", words="x exec create"),
+    "bun": hazards("ep", "eval print preload config cwd", words="x exec create repl -"),
     "npx": hazards("c", "call node-options shell", words=""),
     "uv": hazards("", "with-editable python directory project config-file", words="tool python"),
     "pip": hazards("", "log python config-settings global-option build-option", words="config"),
     "gh": hazards("", "", words="alias extension codespace config"),
-    "jest": hazards("c", "config globalSetup globalTeardown runner testRunner"),
+    "jest": hazards(
+        "",
+        "globalSetup globalTeardown runner testRunner resolver transform setupFiles setupFilesAfterEnv filter"
+        " testResultsProcessor testSequencer dependencyExtractor prettierPath",
+    ),
+    "mypy": hazards("c", "python-executable install-types"),
+    "pylint": hazards("", "load-plugins init-hook"),
+    "deno": hazards("c", "config import-map preload require eval", words="eval repl - install jupyter"),
     "mocha": hazards("r", "require import config reporter ui"),
-    "eslint": hazards("", "rulesdir resolve-plugins-relative-to parser plugin format"),
+    "eslint": hazards("", "rulesdir resolve-plugins-relative-to parser plugin"),
     "gradle": hazards("IbcP", "init-script build-file settings-file project-prop include-build"),
-    "mvn": hazards("fgsD", "file global-settings settings define"),
+    "mvn": hazards("fgsDt", "file global-settings settings define"),
     "openssl": hazards("", "engine config provider", single_dash=True),
     "help": hazards("", ""),
     "zstd": hazards("", "patch-from"),
@@ -81,6 +92,7 @@ _SAME: Final = {
     **dict.fromkeys(("pip3",), "pip"),
     **dict.fromkeys(("gradlew",), "gradle"),
     **dict.fromkeys(("mvnw",), "mvn"),
+    **dict.fromkeys(("py.test",), "pytest"),
 }
 _NEVER: Final[dict[str, str]] = {
     **dict.fromkeys(
@@ -94,9 +106,14 @@ _GENERIC: Final = re.compile(r"--(?:[\w-]*-)?(?:exec|eval|command|askpass|pager|
 _INLINE: Final[dict[str, tuple[str, str]]] = {
     "python": ("ci", ""),
     "pypy": ("ci", ""),
-    "node": ("epricC", "eval print require import loader experimental-loader env-file interactive conditions run"),
+    "node": (
+        "epricC",
+        (
+            "eval print require import loader experimental-loader env-file interactive conditions run"
+            " openssl-config icu-data-dir snapshot-blob build-snapshot experimental-sea-config"
+        ),
+    ),
     "nodejs": ("epricC", "eval print require import loader experimental-loader env-file interactive conditions run"),
-    "deno": ("", "eval"),
     "tsx": ("ep", "eval print require import"),
     "ts-node": ("epr", "eval print require"),
     "ruby": ("eErIxnpiW", "encoding"),
@@ -111,7 +128,19 @@ _INLINE: Final[dict[str, tuple[str, str]]] = {
     "scala": ("ei", ""),
     "swipl": ("gtl", ""),
     "guile": ("cel", ""),
-    "erl": ("", "eval run s"),
+    "erl": ("ers", ""),
+    "iex": ("erS", "eval require"),
+    "ghci": ("e", ""),
+    "jshell": ("", ""),
+    "octave": ("", "eval"),
+    "racket": ("erltfuk", "eval require load"),
+    "sbcl": ("", "eval load"),
+    "clojure": ("eimMX", "eval init main"),
+    "clj": ("eimMX", "eval init main"),
+    "mongosh": ("f", "eval file"),
+    "swift": ("e", ""),
+    "gdb": ("x", "command"),
+    "osascript": ("el", ""),
     "elixir": ("eErS", "eval rpc-eval require"),
     "tclsh": ("", ""),
     "irb": ("r", ""),
@@ -128,6 +157,7 @@ _INTERPRETER_VALUES: Final = {
 }
 """Options whose value is the next word, and no program."""
 _INPUT: Final = re.compile(r"-|/dev/(?:stdin|fd/\d+)|/proc/.*")
+_MODULE: Final = re.compile(r"-[BbdEIOPqsSuvx]*m(.*)", re.DOTALL)
 _VERSION: Final = re.compile(r"[\d.]+\Z")
 _ASKS: Final = frozenset({"--version", "-V", "-v", "--help", "-h", "-version"})
 _MODULES: Final = frozenset(
@@ -158,6 +188,8 @@ def hazard(words: tuple[Word, ...]) -> Finding | None:
         return Finding(at + takes_next, f"{words[at].source} is not known to be safe for {name}")
     if found is not None:
         return None
+    if at := _started_at(words):
+        return _of_started(words, at)
     if name in _NEVER:
         return Finding(len(words) - 1, _NEVER[name])
     interpreter = name if name in _INLINE else _VERSION.sub("", name)
@@ -167,6 +199,11 @@ def hazard(words: tuple[Word, ...]) -> Finding | None:
 
 
 _NONE: Final = hazards("", "")
+
+
+def is_known(name: str) -> bool:
+    """Whether it is known by which arguments a program runs another one."""
+    return name in _TABLE or name in _SAME or name in _SPECIAL or name in RULED_TOOLS or name in _INLINE
 
 
 def is_added(word: Word) -> bool:
@@ -186,7 +223,7 @@ def _dashed(words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 _COMPILER: Final = re.compile(
-    r"-(?:[cSEgvs]|o|O\w*|W[\w=+-]*|std=[\w+]+|f(?!plugin)[\w=-]+|m[\w=.-]+|D.+|U\w+|[IL].*|l\w+|pthread|shared|static"
+    r"-(?:[cSEgvs]|o|O\w*|W[\w=+-]*|std=[\w+]+|f(?!plugin|use-ld|wrapper|pass-)[\w=-]+|m[\w=.-]+|D.+|U\w+|[IL].*|l(?!oad\b)\w+|pthread|shared|static"
     r"|pipe|g\w*|M[MDPGFTQ]*|x|isystem|ansi|pedantic[\w-]*|rdynamic|nostdlib|pie|no-pie|print-[\w-]+|dump\w+)"
     r"|--version|--help|[^-@].*",
     re.DOTALL,
@@ -208,6 +245,29 @@ def _curl(words: tuple[Word, ...]) -> Finding | None:
         if "file:" in word.text.casefold() or (sends and re.search(r"[\[{]", word.text)):
             return Finding(index, "curl would read a file of this machine")
     return find_hazard(_TABLE["curl"], words) or _generic(words)
+
+
+def _pager(words: tuple[Word, ...]) -> Finding | None:
+    """A word that begins with `+` is a command of the pager, which can run a program."""
+    for index, word in enumerate(words[1:], 1):
+        if word.text.startswith("+"):
+            return Finding(index, f"{word.source} is a command for {base_name(words[0])}")
+    return find_hazard(_TABLE["less"], words) or _generic(words)
+
+
+_DATABASE: Final = hazards("foL", "file output log-file tee pager init-command")
+_ASKS_DATABASE: Final = re.compile(r"-[a-zA-Z]*[cel].*|--(?:command|execute|list|version|help).*", re.DOTALL)
+
+
+def _database(words: tuple[Word, ...]) -> Finding | None:
+    """A client of a database: a backslash begins a command of the client, and so does `system`."""
+    for index, word in enumerate(words[1:], 1):
+        if not word.known or re.search(r"\\|\b(?:program|system|source)\b", word.text, re.IGNORECASE):
+            return Finding(index, f"{word.source} may be a command for {base_name(words[0])}")
+    if found := find_hazard(_DATABASE, words):
+        return found
+    asks = any(_ASKS_DATABASE.fullmatch(word.text) for word in words[1:])
+    return None if asks else Finding(len(words), "the statements come from the input")
 
 
 def _generic(words: tuple[Word, ...]) -> Finding | None:
@@ -239,8 +299,12 @@ def _program(words: tuple[Word, ...], name: str) -> Finding | None:
             continue
         if not is_option(word):
             return Finding(index, "the program comes from the input") if _INPUT.fullmatch(word.text) else None
-        if word.text == "-m" and name in ("python", "pypy"):
-            return _module(words, index + 1)
+        if name in ("python", "pypy") and (found := _MODULE.fullmatch(word.text)):
+            attached = found[1]
+            named = (*words[:index], replace(word, text=attached), *words[index + 1 :]) if attached else words
+            return _module(named, index if attached else index + 1)
+        if word.text == "--test" and name in ("node", "nodejs"):
+            return find_hazard(table, words)
         if found := find_hazard(table, words[index - 1 : index + 2]):
             last = min(found.index + index - 1, len(words) - 1)
             return Finding(last, f"{name} gets its program as an argument")
@@ -251,8 +315,30 @@ def _module(words: tuple[Word, ...], at: int) -> Finding | None:
     name = words[at].text if at < len(words) else HOLE
     if HOLE in name or (name.partition(".")[0] in stdlib_module_names and name not in _MODULES) or name == "IPython":
         return Finding(len(words), f"the module {name} runs what its arguments or its input say")
-    found = find_hazard(_TABLE["pytest"], words[at:]) if name in ("pytest", "py.test") else None
+    return None if name in stdlib_module_names else _of_started(words, at)
+
+
+def _of_started(words: tuple[Word, ...], at: int) -> Finding | None:
+    """The hazard of a program that another one starts with all of the words from a place on."""
+    name = _SAME.get(words[at].text, words[at].text)
+    found = hazard((fixed_word(name), *words[at + 1 :]))
     return Finding(found.index + at, found.why) if found else None
+
+
+_STARTERS: Final[dict[str, str]] = {"npx": "", "bunx": "", "pnpx": "", "uvx": "", "uv": "run", "poetry": "run"}
+"""Programs that start another one, each with the word before it."""
+_STARTS_WITH: Final = frozenset(
+    {"-y", "--yes", "--no", "--no-install", "-q", "--quiet", "--silent", "--frozen", "--locked"}
+)
+
+
+def _started_at(words: tuple[Word, ...]) -> int:
+    """The place of the program that is started, if only harmless options come before it; else 0."""
+    before = _STARTERS.get(base_name(words[0]))
+    at = 1 if before == "" else 2 if before and len(words) > 1 and words[1].text == before else len(words)
+    while at < len(words) and words[at].text in _STARTS_WITH:
+        at += 1
+    return at if at < len(words) and words[at].fixed and not is_option(words[at]) else 0
 
 
 _CONTAINER: Final = hazards("", "privileged pid ipc cap-add device security-opt userns config host root runtime")
@@ -269,6 +355,8 @@ def _container(words: tuple[Word, ...]) -> Finding | None:
 _SPECIAL: Final[dict[str, Callable[[tuple[Word, ...]], Finding | None]]] = {
     **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), _compiler),
     "curl": _curl,
+    **dict.fromkeys(("less", "more", "most"), _pager),
+    **dict.fromkeys(("psql", "mysql", "mariadb"), _database),
     "git": git_hazard,
     "docker": _container,
     "podman": _container,

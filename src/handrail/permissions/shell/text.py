@@ -11,7 +11,8 @@ LONGEST_SHOWN: Final = 400
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TURNS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNSEEN: Final = re.compile(
-    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u2060-\u2064\u206a-\u206f\u3164\ufeff\ufff9-\ufffb]"
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u2060-\u2064\u206a-\u206f\u3164\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
 )
 _JOINER: Final = re.compile("(?<![\u2600-\U0001ffff\ufe0f])\u200d|\u200d(?![\u2600-\U0001ffff])")
 _BLANKS: Final = re.compile(r"[^\S \t\n]")

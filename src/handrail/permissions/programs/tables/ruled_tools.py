@@ -29,13 +29,16 @@ RULED_TOOLS: Final[dict[str, Program]] = {
     **dict.fromkeys(("vim", "nvim", "vi", "view", "gvim", "vimdiff"), _VIM),
     **dict.fromkeys(("make", "gmake"), _MAKE),
     # A statement may call writefile(), edit() or load_extension(); a plain query that only reads is described.
-    "sqlite3": program(
-        "-readonly -json -csv -column -header -noheader -line -list -html -markdown -box -table -tabs -ascii"
-        " -quote -batch -bail -separator:text -nullvalue:text -newline:text --readonly --json --csv --column"
-        " --header",
-        "path sql-query",
-        clusters=False,
-        needs=2,
+    **dict.fromkeys(
+        ("sqlite3", "duckdb"),
+        program(
+            "-readonly -json -csv -column -header -noheader -line -list -html -markdown -box -table -tabs -ascii"
+            " -quote -batch -bail -separator:text -nullvalue:text -newline:text --readonly --json --csv --column"
+            " --header",
+            "path sql-query",
+            clusters=False,
+            needs=2,
+        ),
     ),
     "cmake": program(
         "-S:path -B:path -G:text -A:text -T:text -D:cmake-setting -U:text -L -LA -LAH -N -Wno-dev -Wdev --fresh"
@@ -56,13 +59,12 @@ RULED_TOOLS: Final[dict[str, Program]] = {
         "text*",
     ),
     "tar": program(
-        "-c -x -t -r -u -z -j -J -a -v -k -p -m -h -O -w -f:archive -C:path -b:number -X:path --create --extract"
+        "-c -x -t -r -u -z -j -J -a -v -k -p -m -O -w -f:archive -C:path -b:number -X:path --create --extract"
         " --get --list --append --update --gzip --bzip2 --xz --zstd --auto-compress --verbose --keep-old-files"
         " --preserve-permissions --touch --file:archive --directory:path --exclude:text --exclude-vcs"
-        " --exclude-from:path --strip-components:number --strip:number --transform:text --wildcards"
+        " --exclude-from:path --strip-components:number --strip:number --wildcards"
         " --no-wildcards --owner:text --group:text --mode:text --mtime:text --sort:text --numeric-owner --totals"
-        " --no-same-owner --same-permissions --to-stdout --overwrite --anchored --no-recursion --format:text"
-        " --dereference",
+        " --no-same-owner --same-permissions --to-stdout --overwrite --anchored --no-recursion --format:text",
         "path*",
     ),
 }
