@@ -16,13 +16,25 @@ def _rules(*names: str) -> list[str]:
     [
         ("git commit --fil=/x/secret", "git"),
         ("git hash-object -w /x/secret", "git"),
-        ("git worktree add ../x", "git"),
+        ("git mv ../x y", "git"),
         ("git archive --add-file=/x/secret HEAD", "git"),
         ("python3 -Bm timeit x", "python3"),
         ("python3 -mpytest -p other", "python3"),
         ("python3 -m pytest --tx popen//python=./x", "python3"),
         ("uv run pytest -p other", "uv run pytest"),
+        ("py.test --conf=other", "py.test"),
         ("npx jest --globalSetup=./x.js", "npx jest"),
+        ("npx jest -c other.js", "npx jest"),
+        ("npx jest --reporters=./x.js", "npx jest"),
+        ("npx eslint -f ./x.js src", "npx eslint"),
+        ("npx eslint --format=./x.js src", "npx eslint"),
+        ("npx prettier --plugin=./x.js src", "npx prettier"),
+        ("just --shell ./x.sh test", "just"),
+        ("rake -r ./x.rb", "rake"),
+        ("tox -x testenv.commands=x", "tox"),
+        ("nox --noxfile x.py", "nox"),
+        ("npm docs --browser=./x.sh", "npm"),
+        ("pip install -Cx=y z", "pip install"),
         ("psql -c '\\! ls'", "psql"),
         ("psql", "psql"),
         ("psql -c x -o /x/y", "psql"),
@@ -48,10 +60,19 @@ def test_a_rule_for_the_program_does_not_cover_it(command: str, allow: str):
         ("git commit -m 'see /x and ../y'", "git"),
         ("git log ..main", "git"),
         ("git add src", "git"),
+        ("git worktree add ../x", "git"),
         ("npx eslint -c .eslintrc.json src", "npx eslint"),
+        ("npx eslint -f json src", "npx eslint"),
+        ("npx eslint --format=stylish src", "npx eslint"),
+        ("npx eslint src -f", "npx eslint src -f"),
+        ("npx jest --coverage --watch=false src/a.test.ts", "npx jest"),
+        ("npx prettier --check .", "npx prettier"),
+        ("just test", "just"),
         ("npx --yes eslint src", "npx"),
         ("npx --package=x y", "npx"),
         ("uv run pytest -q", "uv run pytest"),
+        ("pytest --co -q", "pytest"),
+        ("py.test --co", "py.test"),
         ("node --test", "node"),
         ("python3 -m pytest tests", "python3"),
         ("python3 -m json.tool a.json", "python3"),
@@ -65,7 +86,10 @@ def test_ordinary_uses_of_the_same_programs_are_allowed(command: str, allow: str
     assert ask_about(command, allow=_rules(allow, "cat")).behavior == "allow"
 
 
-@pytest.mark.parametrize("command", ["ifne touch x", "hyperfine 'touch x'", "lckdo l touch x"])
+@pytest.mark.parametrize(
+    "command",
+    ["ifne touch x", "hyperfine 'touch x'", "lckdo l touch x", "ssh host touch x", "docker run image touch x"],
+)
 def test_an_unknown_program_with_a_denied_one_as_argument_is_asked(command: str):
     assert ask_about(command, allow=["Bash(*)"], deny=["Bash(touch:*)"]).behavior == "ask"
 
@@ -85,3 +109,46 @@ def test_a_search_that_may_find_a_denied_file_is_asked(command: str):
 
 def test_a_redirect_without_a_command_is_asked():
     assert ask_about('echo "$(< $(echo /x/secret))"').behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat <<< $API_KEY",
+        "cat <<E\n$API_KEY\nE",
+        "x=$API_KEY; echo $x",
+        "x=a; x=$API_KEY; echo $x",
+        "for x in $API_KEY; do echo $x; done",
+        "for API_KEY in $API_KEY; do echo $API_KEY; done",
+        "read -r secret <<< $secret; echo $secret",
+        "echo $secret; secret=1",
+        "secret=$secret; echo $secret",
+        'secret="a $secret"; echo $secret',
+        "secret=$(echo $secret); echo $secret",
+        """jq -n --arg k "${API_KEY:-1}" '$k'""",
+        'echo "${x:-$API_KEY}"',
+        "case $API_KEY in a*) echo a;; esac",
+        "bash -c 'cat <<< $API_KEY'",
+        "echo \\' $API_KEY \\'",
+    ],
+)
+def test_printing_a_variable_of_the_environment_is_asked(command: str):
+    assert ask_about(command).behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat <<'E'\n$API_KEY\nE",
+        'awk "{print \\$NF}" a.txt',
+        "awk '{print $NF}' a.txt",
+        "for f in *.txt; do echo $f; done",
+        'while read -r line; do echo "$line"; done < a.txt',
+        'IFS=, read -r a b <<< "1,2"; echo "$a $b"',
+        "echo $HOME $USER $PATH $?",
+        'n=$(wc -l < a.txt); echo "$n"',
+        'x=1; echo "${x:-none}"',
+    ],
+)
+def test_printing_own_variables_is_allowed(command: str):
+    assert ask_about(command).behavior == "allow"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from handrail.permissions.shell.reading import MOST_VALUES, Notes, Reading
@@ -89,4 +91,4 @@ def test_the_first_variable_that_cannot_be_counted_is_named():
 
 def test_readings_and_notes_begin_empty():
     assert Reading("a") == Reading("a", "", {}, {}, {}, [], 2)
-    assert Notes() == Notes({}, set(), set(), [], set(), 0, 0)
+    assert Notes() == Notes({}, Counter(), set(), set(), [], set(), 0, 0)

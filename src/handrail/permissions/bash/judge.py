@@ -28,10 +28,10 @@ from handrail.permissions.programs.hazards import hazard, is_added, is_known, na
 from handrail.permissions.programs.options import Finding
 from handrail.permissions.programs.read_only import READERS, asks_for_version, describe, reads_in_cage, runs_outside
 from handrail.permissions.programs.variables import (
+    inherits,
     is_harmless_alone,
     is_harmless_before,
-    loses_variables,
-    shows_environment,
+    only_compared,
     variables_set,
 )
 from handrail.permissions.programs.wrappers import Runs, base_name, unwrap
@@ -123,7 +123,7 @@ class BashJudge:
 
     def _caged(self, judged: list[Judged]) -> list[Judged]:
         """Allow the parts that are harmless only in the cage, if the whole command can run there."""
-        if loses_variables(self.text):
+        if inherits(self.script.notes.used, self.text):
             return [replace(part, step=replace(part.step, cage="")) for part in judged]
         if not self.circumstances.cage or not all(part.step.cage for part in judged):
             return judged
@@ -210,13 +210,14 @@ class BashJudge:
 
     def _inner_script(self, text: str, command: Command, depth: int) -> list[Judged]:
         """Judge a script for another shell, in which the variables of this shell are unknown."""
-        outer, self.script = self.script, read_script(text, command.folders)
+        outer = self.script, self.text
+        self.script, self.text = read_script(text, command.folders), text
         judged = [
             Judged(command, step)
             for step in (*self._on_inner_doubts(text), *self._on_functions(text), *self._on_names(text))
         ]
         judged += [part for item in self.script.commands for part in self._command(item, depth + 1)]
-        self.script = outer
+        self.script, self.text = outer
         return judged
 
     def _on_inner_doubts(self, text: str) -> Iterator[Step]:
@@ -450,7 +451,8 @@ class BashJudge:
         words, found = command.words, None if self._runs_nothing(command) else hazard(command.words)
         allowing = self._allowing(command)
         knows = base_name(words[0]) != "git" or self._knows_repository(command)
-        looks = isinstance(describe(words), Parsed) and knows and not shows_environment(command, self.text)
+        printed = self.script.notes.used - only_compared(self.script.commands)
+        looks = isinstance(describe(words), Parsed) and knows and not inherits(printed, self.text)
         if not knows and found is None and not self._spelled_out(command, len(words)):
             found = Finding(len(words), "git may run programs that this repository configures")
         if runs.transparent or (looks and (runs.commands or runs.scripts)):
@@ -481,7 +483,8 @@ class BashJudge:
 
     def _named_by_unknown(self, words: tuple[Word, ...]) -> SourcedRule | None:
         """The deny or ask rule whose program is an argument of a program that may be a wrapper nobody listed."""
-        if is_known(base_name(words[0])) or files_of(words[:1]) or describe(words) is not None:
+        name = base_name(words[0])
+        if name not in _CARRIERS and (is_known(name) or files_of(words[:1]) or describe(words) is not None):
             return None
         named = {re.split(r"\s", word.text.strip(), maxsplit=1)[0] for word in words[1:]}
         for behavior in _REFUSING:
@@ -555,13 +558,16 @@ def _follows(command: Command) -> bool:
     return command.name == "tail" and any(re.match(r"-[^-]*[fF]|--[fr]", option) for option in options)
 
 
+_CARRIERS: Final = frozenset({"docker", "kubectl", "nerdctl", "nix", "podman", "ssh"})
+"""Programs that run their arguments elsewhere, where a rule about a program is meant too."""
 _JOINS: Final = frozenset({"-o", "-or", "!", "-not", ",", "("})
 
 
 def _finds_no_links(words: tuple[Word, ...]) -> bool:
-    """Whether find passes on plain files only: `-type f`, without another condition beside it."""
+    """Whether find passes on plain files only: `-type f` before the command, without another condition beside it."""
     texts = [word.text for word in words]
-    return ("-type", "f") in pairwise(texts) and not _JOINS.intersection(texts)
+    before = texts[: next((at for at, text in enumerate(texts) if text.startswith(("-exec", "-ok"))), 0)]
+    return ("-type", "f") in pairwise(before) and not _JOINS.intersection(texts)
 
 
 def _with_files(command: Command, folders: list[Word]) -> Command:

@@ -327,9 +327,10 @@ _CLIMBS: Final = re.compile(rf"[/~{HOME}]|\.\.(?:/|\Z)")
 def _git(words: tuple[Word, ...]) -> Iterator[Touch]:
     yield from (Touch(word, "read") for word in folder_options(words))
     if not any(word.text in _GIT_TEXTS for word in words[1:3]):
+        makes_folder = any(word.text in ("worktree", "clone") for word in words[1:3])
         for option, value in options_given(words[1:], "FtXoSm"):
             names = any(name == option or (len(option) > 1 and name.startswith(option)) for name in _GIT_FILES)
-            if names or (not option and _CLIMBS.match(value.text)):
+            if names or (not option and not makes_folder and _CLIMBS.match(value.text)):
                 yield Touch(value, "read", extra=True)
     if any(word.text == "--no-index" for word in words):
         yield from (Touch(word, "read") for word in words[2:] if not is_option(word))

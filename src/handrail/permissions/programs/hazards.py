@@ -56,27 +56,38 @@ _TABLE: Final[dict[str, Hazards]] = {
     "go": hazards("", "exec toolexec vettool overlay modfile ldflags gcflags w", words="tool", single_dash=True),
     "npm": hazards(
         "C",
-        "script-shell node-options prefix userconfig globalconfig git editor viewer shell init-module call",
+        "script-shell node-options prefix userconfig globalconfig git editor viewer browser shell init-module call",
         words="exec x explore config set edit adduser login publish",
     ),
     "pnpm": hazards("C", "script-shell node-options dir userconfig", words="exec dlx config set node env"),
     "yarn": hazards("", "use-yarnrc script-shell cwd", words="exec dlx config node set plugin"),
     "bun": hazards("ep", "eval print preload config cwd", words="x exec create repl -"),
     "npx": hazards("c", "call node-options shell", words=""),
-    "uv": hazards("", "with-editable python directory project config-file", words="tool python"),
-    "pip": hazards("", "log python config-settings global-option build-option", words="config"),
+    "uv": hazards("p", "with-editable python directory project config-file", words="tool python"),
+    "pip": hazards("C", "log python config-settings global-option build-option keyring-provider", words="config"),
     "gh": hazards("", "", words="alias extension codespace config"),
     "jest": hazards(
-        "",
-        "globalSetup globalTeardown runner testRunner resolver transform setupFiles setupFilesAfterEnv filter"
-        " testResultsProcessor testSequencer dependencyExtractor prettierPath",
+        "c",
+        "config globalSetup globalTeardown runner testRunner resolver transform setupFiles setupFilesAfterEnv filter"
+        " testResultsProcessor testSequencer dependencyExtractor prettierPath testEnvironment reporters"
+        " preset snapshotSerializers",
     ),
+    "vitest": hazards("c", "config reporter environment globalSetup"),
+    "prettier": hazards("", "plugin plugin-search-dir"),
+    "just": hazards("ef", "shell shell-arg chooser choose edit justfile working-directory command cygpath"),
+    "rake": hazards("fergRIpE", "rakefile require execute execute-print execute-continue libdir rakelibdir system"),
+    "ninja": hazards("fCt", ""),
+    "tox": hazards("xc", "override conf workdir root"),
+    "nox": hazards("f", "noxfile"),
+    "pre-commit": hazards("c", "config", words="try-repo"),
+    "invoke": hazards("cfr", "collection search-root config"),
+    "scons": hazards("fCDuU", "file sconstruct makefile directory site-dir"),
     "mypy": hazards("c", "python-executable install-types"),
     "pylint": hazards("", "load-plugins init-hook"),
     "deno": hazards("c", "config import-map preload require eval", words="eval repl - install jupyter"),
     "mocha": hazards("r", "require import config reporter ui"),
-    "eslint": hazards("", "rulesdir resolve-plugins-relative-to parser plugin"),
-    "gradle": hazards("IbcP", "init-script build-file settings-file project-prop include-build"),
+    "eslint": hazards("f", "format rulesdir resolve-plugins-relative-to parser plugin"),
+    "gradle": hazards("IbcPD", "system-prop init-script build-file settings-file project-prop include-build"),
     "mvn": hazards("fgsDt", "file global-settings settings define"),
     "openssl": hazards("", "engine config provider", single_dash=True),
     "help": hazards("", ""),
@@ -92,7 +103,6 @@ _SAME: Final = {
     **dict.fromkeys(("pip3",), "pip"),
     **dict.fromkeys(("gradlew",), "gradle"),
     **dict.fromkeys(("mvnw",), "mvn"),
-    **dict.fromkeys(("py.test",), "pytest"),
 }
 _NEVER: Final[dict[str, str]] = {
     **dict.fromkeys(
@@ -238,6 +248,29 @@ def _compiler(words: tuple[Word, ...]) -> Finding | None:
     return None
 
 
+def _pytest(words: tuple[Word, ...]) -> Finding | None:
+    """`--co` is the whole name of an option, and not the beginning of a dangerous one."""
+    kept = tuple(fixed_word("--collect-only") if word.text == "--co" else word for word in words)
+    return find_hazard(_TABLE["pytest"], kept) or _generic(words)
+
+
+_FORMATS: Final = frozenset(
+    "checkstyle compact html json json-with-metadata junit stylish tap unix visualstudio".split()
+)
+
+
+def _eslint(words: tuple[Word, ...]) -> Finding | None:
+    """A format that ESLint does not have itself is a module that it loads."""
+    kept = list(words)
+    for index in range(len(kept) - 1, 0, -1):
+        option, _, value = kept[index].text.partition("=")
+        if option in ("-f", "--format"):
+            following = kept[index + 1].text if index + 1 < len(kept) else ""
+            if (value or following) in _FORMATS:
+                kept[index] = fixed_word("--quiet")
+    return find_hazard(_TABLE["eslint"], tuple(kept)) or _generic(words)
+
+
 def _curl(words: tuple[Word, ...]) -> Finding | None:
     """A `file:` address reads a file, however it is spelled; brackets make curl send several files."""
     for index, word in enumerate(words[1:], 1):
@@ -355,6 +388,8 @@ def _container(words: tuple[Word, ...]) -> Finding | None:
 _SPECIAL: Final[dict[str, Callable[[tuple[Word, ...]], Finding | None]]] = {
     **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), _compiler),
     "curl": _curl,
+    "eslint": _eslint,
+    **dict.fromkeys(("pytest", "py.test"), _pytest),
     **dict.fromkeys(("less", "more", "most"), _pager),
     **dict.fromkeys(("psql", "mysql", "mariadb"), _database),
     "git": git_hazard,

@@ -7,17 +7,19 @@ the shell unless the variable is exported, so there only names that programs act
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from handrail.permissions.shell.commands import Command
+from handrail.permissions.shell.word_reader import VARIABLES_IN
 
 __all__ = [
     "KEPT_IN_CAGE",
+    "inherits",
     "is_harmless_alone",
     "is_harmless_before",
-    "loses_variables",
-    "shows_environment",
+    "only_compared",
     "variables_set",
 ]
 
@@ -92,26 +94,6 @@ def variables_set(command: Command) -> Iterator[tuple[str, str]]:
                 yield name, ""
 
 
-_USED: Final = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
-_PRINTS: Final = frozenset({"echo", "printf"})
-_PLACES: Final = frozenset({"HOME", "PWD", "OLDPWD"})
-
-
-def shows_environment(command: Command, text: str) -> bool:
-    """Whether a command prints a variable that its script does not set: the environment may hold secrets."""
-    if command.name not in _PRINTS:
-        return False
-    used = {name for word in command.words[1:] if not word.fixed for name in _USED.findall(word.source)}
-    return any(not _is_set(name, text) for name in used - _PLACES)
-
-
-def _is_set(name: str, text: str) -> bool:
-    """Whether the script sets a variable, by an assignment, a loop or `read`."""
-    return bool(
-        re.search(rf"(?:^|[\s;&|(){{}}]){name}\+?=|\b(?:for|select)\s+{name}\b|\bread\b[^;|&\n]*\b{name}\b", text)
-    )
-
-
 KEPT_IN_CAGE: Final = re.compile(
     r"""PATH|HOME|USER|LOGNAME|SHELL|PWD|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|NO_COLOR|CLICOLOR
     |FORCE_COLOR|CI|CLAUDECODE|HANDRAIL_AGENT_CHILD|HANDRAIL_AGENT_CALL
@@ -131,7 +113,35 @@ _OF_THE_SHELL: Final = frozenset(
 )
 
 
-def loses_variables(text: str) -> bool:
-    """Whether a script uses a variable that it does not set and that the cage drops: it would act on an empty text."""
-    used = set(_USED.findall(re.sub(r"'[^']*'", "''", text))) - _OF_THE_SHELL
-    return any(not KEPT_IN_CAGE.fullmatch(name) and not _is_set(name, text) for name in used)
+def inherits(used: Iterable[str], text: str) -> bool:
+    """Whether a script uses a variable of its environment, other than the few that a command in the cage has too.
+
+    It may be a key, and a here-document, a copy in another variable or an argument prints it as well as `echo` does.
+    """
+    return any(
+        name not in _OF_THE_SHELL and not KEPT_IN_CAGE.fullmatch(name) and not _is_set_first(name, text)
+        for name in used
+    )
+
+
+_CONDITIONS: Final = frozenset({"test", "[", "[["})
+
+
+def only_compared(commands: Iterable[Command]) -> Counter[str]:
+    """How often conditions use each variable: they print nothing."""
+    words = (word for command in commands if command.name in _CONDITIONS for word in command.words[1:])
+    return Counter(name for word in words if not word.fixed for name in VARIABLES_IN.findall(word.source))
+
+
+_VALUE: Final = r"""(?:"[^"]*"|\$\([^)]*\)|`[^`]*`|[^\s;&|])*"""
+
+
+def _is_set_first(name: str, text: str) -> bool:
+    """Whether the script sets a variable before it uses it, by an assignment, a loop or `read`."""
+    setting = re.search(
+        rf"(?:^|[\s;&|(){{}}]){name}\+?={_VALUE}"
+        rf"|\b(?:for|select)\s+{name}\b[^;\n]*"
+        rf"|\bread\b[^;|&\n]*\b{name}\b[^;|&\n]*",
+        text,
+    )
+    return setting is not None and not re.search(rf"\$\{{?[#!]?{name}\b", text[: setting.end()])

@@ -8,6 +8,7 @@ word, the parser looks for patterns and becomes slow.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from msgspec import Struct, field
@@ -55,6 +56,8 @@ class Notes(Struct):
 
     values: dict[str, list[Word | None]] = field(default_factory=dict[str, list[Word | None]])
     """The values that each variable is set to; None for an unknown one."""
+    used: Counter[str] = field(default_factory=Counter[str])
+    """How often the shell puts in the value of each variable, at any place."""
     counted: set[str] = field(default_factory=set[str])
     """Variables that the shell will evaluate as sums; a value such as `a[$(x)]` would run x."""
     numbers: set[str] = field(default_factory=set[str])

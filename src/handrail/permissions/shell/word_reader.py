@@ -13,7 +13,7 @@ from handrail.permissions.shell.quotes import Draft, Unclear, ansi_c, arithmetic
 from handrail.permissions.shell.reading import Notes, Reading
 from handrail.permissions.shell.words import HERE, HOLE, HOME, NUMBER, Word, expand_braces
 
-__all__ = ["NAME_OF_VARIABLE", "WordReader"]
+__all__ = ["NAME_OF_VARIABLE", "VARIABLES_IN", "WordReader"]
 
 DEEPEST: Final = 12
 MOST_FROM_BRACES: Final = 1000
@@ -21,6 +21,7 @@ NAME_OF_VARIABLE: Final = re.compile(r"[A-Za-z_]\w*")
 _HOME_OF: Final = re.compile(r"[\w.+-]*")
 _PLAIN: Final = re.compile(r"[^\s\\'\"`$&|;<>()*?\[{}~#]+")
 _VARIABLE: Final = re.compile(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])")
+VARIABLES_IN: Final = re.compile(r"\$\{?#?([A-Za-z_]\w*)")
 _BACKTICKS: Final = re.compile(r"`([^`\\]*)`")
 _IN_DOUBLE: Final = re.compile(r"[^\"\\$`]+")
 _IN_DOCUMENT: Final = re.compile(r"[^\\$`]+")
@@ -146,9 +147,12 @@ class WordReader(ABC):
         elif after == "(":
             self._dollar_bracket(draft, quoted=quoted)
         elif after == "{":
-            name, self.at = parameter(self.text, self.at)
+            start = self.at
+            name, self.at = parameter(self.text, start)
+            self.notes.used.update(VARIABLES_IN.findall(self.text[start : self.at]))
             draft.hole(name, quoted=quoted, sign=variable_sign(name))
         elif found := _VARIABLE.match(self.text, self.at):
+            self.notes.used.update(VARIABLES_IN.findall(found[0]))
             draft.hole(found[1], quoted=quoted, sign=variable_sign(found[1]))
             self.at = found.end()
             if self.text.startswith("\\\n", self.at):
