@@ -468,7 +468,8 @@ class Session:
     @property
     def fallback_models(self) -> list[str]:
         """The ids of the models that answer, in this order, while the model is overloaded."""
-        return [self.model_for(name) for name in self.arguments.fallback_models]
+        # A repeated model would make an overloaded turn go round the list for ever; two names may mean one model.
+        return list(dict.fromkeys(self.model_for(name) for name in self.arguments.fallback_models))
 
     def effort_for(self, model: str) -> str:
         """The effort level that a request to this model carries; "" where the model does not support it."""
