@@ -46,8 +46,8 @@ def measure(bench: Workbench) -> Section:
         "From the child to a client",
         f"Milliseconds from the child's line to the WebSocket client; median over {len(live)} rounds of `{LIVE}` and "
         f"`{KEPT}` (lines, milliseconds between them; kept: durable), alternating with a relay on the same loop. "
-        "Here each durable line arrives alone, so the bridge commits each by itself as the relay does; lines that arrive "
-        "together share a commit, which is measured under many sessions at once.",
+        "Here each durable line arrives alone, so the bridge commits each by itself as the relay does; lines that "
+        "arrive together share a commit, which is measured under many sessions at once.",
         ("", "p50", "p99", "CPU of the server per line"),
         rows,
         (

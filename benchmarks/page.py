@@ -25,9 +25,9 @@ BENCH_ARGS=bridge_delays` measures one section again; `make growth` fills a stor
 
 Most figures are compared with a baseline that ran on the same machine in the same minutes, alternating; the ratios are
 more meaningful than the figures. CPU is the user and system time of all threads of a process, without its children
-unless noted; p50, p99 and p99.9 are percentiles; memory is resident memory. A *relay* reads the lines of the same child
-and forwards them, and does nothing else; a *floor* is the least that any implementation has to do. A *live* line is sent
-to clients and not stored; a *durable* line is stored before it is sent.
+unless noted; p50, p99 and p99.9 are percentiles; memory is resident memory. A *relay* only reads the lines of the same
+child and forwards them; a *floor* is the least that any implementation has to do. A *live* line is sent to clients and
+not stored; a *durable* line is stored before it is sent.
 """
 
 

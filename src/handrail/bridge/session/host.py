@@ -439,7 +439,7 @@ class SessionHost:
             self.questions.deliver(claimed, by)
 
     async def renew_grants(self) -> list[str]:
-        """Grant the lapsed permissions to the next process; return the rules."""
+        """Grant the permissions that lapsed with the last process to the next one; return the rules."""
         if self.state() not in ("idle", "hibernated", "failed"):
             raise CommandRefused("busy", "a turn is running; wait until it ends")
         granted = renewed_grants(self.record, running=self.running)
