@@ -28,7 +28,7 @@ its session."""
 
 
 def measure(bench: Workbench) -> Section:
-    """Live and persisted lines, alternating with the relay."""
+    """Live and durable lines, alternating with the relay."""
     live, kept = asyncio.run(_rounds(bench))
     (live_relay, live_bridge), (kept_relay, kept_bridge) = (
         map(summary, zip(*([run.delays for run in pair] for pair in pairs), strict=True)) for pairs in (live, kept)
@@ -39,23 +39,23 @@ def measure(bench: Workbench) -> Section:
     rows = (
         ("live lines, relay", *shown(live_relay), f"{live_relay_cpu:.0f} µs"),
         ("live lines, bridge", *shown(live_bridge), f"{live_cpu:.0f} µs"),
-        ("kept lines, relay with one commit each", *shown(kept_relay), f"{kept_relay_cpu:.0f} µs"),
-        ("kept lines, bridge", *shown(kept_bridge), f"{kept_cpu:.0f} µs"),
+        ("durable lines, relay with one commit each", *shown(kept_relay), f"{kept_relay_cpu:.0f} µs"),
+        ("durable lines, bridge", *shown(kept_bridge), f"{kept_cpu:.0f} µs"),
     )
     return Section(
         "From the child to a client",
         f"Milliseconds from the child's line to the WebSocket client; median over {len(live)} rounds of `{LIVE}` and "
-        f"`{KEPT}` (lines, milliseconds between them; kept: persisted), alternating with a relay on the same loop. "
-        "Here each kept line arrives alone, so the bridge commits each by itself as the relay does; lines that arrive "
-        "together share a commit, which is measured under many sessions at once.",
+        f"`{KEPT}` (lines, milliseconds between them; kept: durable), alternating with a relay on the same loop. "
+        "Here each durable line arrives alone, so the bridge commits each by itself as the relay does; lines that "
+        "arrive together share a commit, which is measured under many sessions at once.",
         ("", "p50", "p99", "CPU of the server per line"),
         rows,
         (
             at_most("live lines against the relay, p50", 2, live_bridge[0] / live_relay[0]),
             at_most("live lines against the relay, p99", 3, live_bridge[1] / live_relay[1]),
-            at_most("kept lines against the relay with one commit, p50", 1.5, kept_bridge[0] / kept_relay[0]),
+            at_most("durable lines against the relay with one commit, p50", 1.5, kept_bridge[0] / kept_relay[0]),
             at_most("CPU of a live line against the relay", 1.5, live_cpu / live_relay_cpu),
-            at_most("CPU of a kept line that arrives alone against the relay", ALONE, kept_cpu / kept_relay_cpu),
+            at_most("CPU of a durable line that arrives alone against the relay", ALONE, kept_cpu / kept_relay_cpu),
         ),
     )
 

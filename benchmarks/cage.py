@@ -1,4 +1,4 @@
-"""What the cage costs: the same commands inside and outside of it, in turns.
+"""What the cage costs: the same commands alternating inside and outside it.
 
 python -m benchmarks.cage          (or --quick, with fewer rounds)
 """
@@ -56,7 +56,7 @@ def measure_cage(*, quick: bool = False) -> Section:
     }
     return Section(
         "The cage",
-        "One call of the Bash tool, from its input to its result, outside and inside of the cage in turns. With a rule "
+        "One call of the Bash tool, from its input to its result, alternating outside and inside the cage. With a rule "
         f"that denies reading a name, the {FILES:,} files of the project are compared with it before every command. "
         "Times are those of the fastest tenth; the cost is the median difference in CPU time of the agent and the "
         "command between two calls that follow each other.",

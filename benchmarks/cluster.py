@@ -54,8 +54,8 @@ def measure(bench: Workbench) -> Section:
         _cost_row("CPU per idle second, three runners", found.idle),
         ("live lines, one machine", *shown(live_alone), ""),
         ("live lines, another gateway", *shown(live_here), ""),
-        ("kept lines, one machine", *shown(kept_alone), ""),
-        ("kept lines, another gateway", *shown(kept_here), ""),
+        ("durable lines, one machine", *shown(kept_alone), ""),
+        ("durable lines, another gateway", *shown(kept_here), ""),
         (f"list of {KNOWN:,} sessions", f"{found.listed * 1000:.1f} ms", "", ""),
         (f"a gateway's memory for {KNOWN:,} sessions in the index", f"{found.memory:.1f} MiB", "", ""),
         ("JetStream, three copies, each on disk", f"{found.rate:,.0f} messages/s", f"{found.disk:.0f} B each", ""),
@@ -63,7 +63,7 @@ def measure(bench: Workbench) -> Section:
     return Section(
         "Many machines",
         f"Three NATS servers with three replicas of everything, two gateways without sessions, {ON_EACH} sessions on "
-        f"each runner with turns of `{TURN}` (persisted lines, milliseconds between them), followed at one gateway. "
+        f"each runner with turns of `{TURN}` (durable lines, milliseconds between them), followed at one gateway. "
         f"CPU: of runners, gateways and NATS servers; median over {found.rounds} rounds, alternating. Lines: from the "
         "child's line to the client, p50 and p99, alternating with one bridge on this machine.",
         ("", "", "", ""),
@@ -73,7 +73,7 @@ def measure(bench: Workbench) -> Section:
             *_growth(f"with {KNOWN:,} sessions in the index", one, full),
             at_most(f"list of {KNOWN:,} sessions in a cluster", MOST_LIST, found.listed * 1000, " ms"),
             at_most("live lines to another gateway against one machine, p50", 5, live_here[0] / live_alone[0]),
-            at_most("kept lines to another gateway against one machine, p50", 5, kept_here[0] / kept_alone[0]),
+            at_most("durable lines to another gateway against one machine, p50", 5, kept_here[0] / kept_alone[0]),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""CPU that one durable line costs a cluster at a fixed rate, in turns with an earlier commit.
+"""CPU that one durable line costs a cluster at a fixed rate, alternating with an earlier commit.
 
 Twenty sessions on one runner write 100 lines a second in all, and a client at a gateway follows them. Only lines count:
 prompts, results and the CPU of the idle cluster are left out.

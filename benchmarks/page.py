@@ -23,10 +23,11 @@ INTRODUCTION = """# Benchmarks
 Written by `make bench`, which takes up to 20 minutes and fails if a promise is broken. `make bench
 BENCH_ARGS=bridge_delays` measures one section again; `make growth` fills a store with 3 million events.
 
-Most figures are compared with a baseline that ran on the same machine in the same minutes, in turns; the ratios are
+Most figures are compared with a baseline that ran on the same machine in the same minutes, alternating; the ratios are
 more meaningful than the figures. CPU is the user and system time of all threads of a process, without its children
-unless noted; p50, p99 and p99.9 are percentiles; memory is resident memory. A *relay* reads the lines of the same child
-and sends them on, and does nothing else; a *floor* is the least that any implementation has to do.
+unless noted; p50, p99 and p99.9 are percentiles; memory is resident memory. A *relay* only reads the lines of the same
+child and forwards them; a *floor* is the least that any implementation has to do. A *live* line is sent to clients and
+not stored; a *durable* line is stored before it is sent.
 """
 
 

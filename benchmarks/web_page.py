@@ -55,7 +55,7 @@ def measure(bench: Workbench) -> Section:
             at_most(
                 f"growth of a long session's heap from {found['few']:,} to {found['many']:,} deltas", 10, growth, " %"
             ),
-            at_most("what the page loads first, packed", 200, found["bundle"] / 1000, " kB"),
+            at_most("first load of the page, compressed", 200, found["bundle"] / 1000, " kB"),
         ),
     )
 

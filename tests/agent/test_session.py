@@ -35,7 +35,7 @@ def test_missing_flag_settings_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ['{"permissions": 5}', '{"env": []}'])
 def test_settings_of_the_command_line_with_invalid_values_are_reported(tmp_path: Path, text: str) -> None:
     [notice] = session(tmp_path, "--settings", text).notices
-    assert "nothing of --settings is in force" in notice
+    assert "only the deny and ask rules of --settings are in force" in notice
 
 
 @pytest.mark.parametrize("text", ["{", '{"model" 5}'])

@@ -1,4 +1,4 @@
-"""`handrail doctor` tells what is here, what is missing and what to do; never a character of a key."""
+"""`handrail doctor` reports what is installed, what is missing and what to do, and never shows a key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def speaking_cli(folder: Path) -> str:
     return path
 
 
-def test_a_cli_that_shakes_hands_can_be_driven(tmp_path: Path):
+def test_cli_that_answers_the_handshake_is_ready(tmp_path: Path):
     path = speaking_cli(tmp_path)
     code, ready, checks = report("--cli", path)
     assert (code, ready) == (0, True)
@@ -41,7 +41,7 @@ def test_a_cli_that_shakes_hands_can_be_driven(tmp_path: Path):
     assert (checks["CLI version"]["text"], checks["handshake"]["state"]) == ("9.9.9 (test)", "good")
 
 
-def test_it_says_how_the_cli_was_found(tmp_path: Path):
+def test_report_says_how_the_cli_was_found(tmp_path: Path):
     path = speaking_cli(tmp_path)
     assert report(HANDRAIL_CLI=path)[2]["CLI"]["text"] == f"{path} (HANDRAIL_CLI)"
     (tmp_path / "bin").mkdir()
@@ -51,18 +51,18 @@ def test_it_says_how_the_cli_was_found(tmp_path: Path):
     assert checks["CLI"]["text"] == f"{tmp_path / 'bin' / 'claude'} (on PATH)"
 
 
-def test_without_a_cli_it_fails_and_says_how_to_get_one(tmp_path: Path):
+def test_missing_cli_fails_with_a_hint(tmp_path: Path):
     code, ready, checks = report(PATH=str(tmp_path))
     assert (code, ready, checks["CLI"]["state"]) == (1, False, "bad")
     assert "npm install" in checks["CLI"]["hint"]
 
 
-def test_a_program_that_does_not_speak_the_protocol_cannot_be_driven():
+def test_program_without_the_protocol_is_not_ready():
     code, ready, checks = report("--cli", "/bin/true")
     assert (code, ready, checks["CLI"]["state"], checks["handshake"]["state"]) == (1, False, "good", "bad")
 
 
-def test_it_says_what_new_sessions_run_with(tmp_path: Path):
+def test_model_of_new_sessions_is_reported(tmp_path: Path):
     nothing = {"PATH": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     demo = report(**nothing)[2]["new sessions"]
     assert (demo["state"], "Demo" in demo["text"], demo["hint"]) == (
@@ -96,7 +96,7 @@ def test_missing_sign_in_is_reported_with_a_hint():
     assert (checks["credentials"]["state"], SECRET in str(checks)) == ("good", False)
 
 
-def test_it_counts_the_sessions_and_names_their_folder():
+def test_sessions_are_counted_with_their_folder():
     folder = Path(os.environ["HOME"]) / ".claude" / "projects" / "-p"
     assert report("--cli", "/bin/true")[2]["sessions"]["text"] == f"{folder.parent}: 0 sessions, writable"
     folder.mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_it_counts_the_sessions_and_names_their_folder():
     assert report("--cli", "/bin/true")[2]["sessions"]["text"] == f"{folder.parent}: 1 session, writable"
 
 
-def test_the_lines_for_people_have_a_mark_and_what_to_do_next():
+def test_text_report_has_marks_and_hints():
     done = piped("doctor", "--cli", "/bin/true")
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
@@ -113,7 +113,7 @@ def test_the_lines_for_people_have_a_mark_and_what_to_do_next():
     assert lines[-1].startswith("`claude` cannot be used yet")
 
 
-def test_the_store_of_a_server_is_looked_at(tmp_path: Path):
+def test_store_of_the_server_is_checked(tmp_path: Path):
     database = Database(tmp_path / "handrail.db", LOG_TABLES, INDEX_TABLES)
     asyncio.run(database.close())
     checks = report("--data", tmp_path)[2]
@@ -123,7 +123,7 @@ def test_the_store_of_a_server_is_looked_at(tmp_path: Path):
     assert (code, checks["store"]["state"], ".recover" in checks["store"]["hint"]) == (1, "bad", True)
 
 
-def test_it_says_which_guard_is_in_force(tmp_path: Path):
+def test_guard_in_use_is_reported(tmp_path: Path):
     checks = report("--cli", "/bin/true")[2]
     if problem := guard_problem():
         assert (checks["cage"]["state"], checks["cage"]["text"]) == ("info", f"none: {problem}")

@@ -12,6 +12,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.ownership import DataFolder
+from handrail.bridge.store.shared_values import TABLES
+from handrail.bridge.web.running import remembered
 from handrail.cli import sessions
 from handrail.cli.printable import printable
 from handrail.cli.sessions import app
@@ -248,6 +252,21 @@ def test_list_and_search_keep_to_the_sessions_of_one_cli(home: Path):
     assert titles == {"": ["say peas", "beans"], "agent": ["say peas"], "claude": ["beans"]}
     assert "beans" not in run("search", "a", "--cli", "agent").stdout
     assert run("list", "--cli", "gemini").exit_code == 2
+
+
+@pytest.mark.parametrize("command", [("rename", "title"), ("delete", "--yes")])
+def test_unreachable_server_is_reported_in_one_line(home: Path, tmp_path: Path, command: tuple[str, str]):
+    talk, data = talk_about(home, "beans"), tmp_path / "data"
+    folder = DataFolder(data)
+    try:
+        asyncio.run(Database(data / "handrail.db", TABLES).close())
+        with remembered(data, "http://127.0.0.1:1"):
+            result = run(command[0], talk.id, *command[1:], "--data", str(data))
+    finally:
+        folder.close()
+    assert (result.exit_code, talk.path.exists()) == (1, True)
+    assert result.stderr.startswith("handrail sessions: http://127.0.0.1:1: ")
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_page_and_command_line_show_the_same_titles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

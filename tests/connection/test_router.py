@@ -68,6 +68,31 @@ async def test_unknown_withdrawal_is_harmless():
     assert sent.answers.empty()
 
 
+@pytest.mark.parametrize("raised", [Refusal("too late"), KeyError("x"), asyncio.CancelledError()])
+async def test_withdrawn_handler_does_not_refuse_a_newer_request_with_the_same_id(raised: BaseException):
+    started, withdrawn = asyncio.Event(), asyncio.Event()
+
+    async def reacts(_: Request) -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            withdrawn.set()
+            raise raised from None
+
+    sent = Sent()
+    router = Router({"reacts": reacts, "fine": fine}, sent.answer, sent.refuse)
+    async with asyncio.timeout(10):
+        router.dispatch(encode_request("r1", "reacts", {}))
+        await started.wait()
+        router.withdraw("r1")
+        router.dispatch(encode_request("r1", "fine", {}))
+        await withdrawn.wait()
+        assert await sent.next() == ("r1", {"subtype": "fine"})
+        await router.close()
+    assert sent.answers.empty()
+
+
 async def test_close_waits_for_all_handlers():
     let_go: list[str] = []
 

@@ -123,9 +123,7 @@ def test_variables_that_name_another_model_are_emptied(environment: dict[str, st
 
 
 @pytest.mark.parametrize(("requested", "use"), [("claude", "api"), ("agent", "claude")])
-def test_model_for_another_cli_than_the_requested_one_is_left_alone(
-    environment: dict[str, str], requested: str, use: str
-):
+def test_model_of_another_cli_than_the_requested_one_is_not_used(environment: dict[str, str], requested: str, use: str):
     save_access(ModelAccess(use, KEY), environment)  # type: ignore[arg-type]
     choice = CliChoice(requested, environment)
     assert (choice.access, choice.can_use(use)) == (None, False)  # type: ignore[arg-type]

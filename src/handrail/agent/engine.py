@@ -451,7 +451,7 @@ class Engine:
     # A resumed session
 
     def resume_with(self, load: Callable[[], Coroutine[Any, Any, None]], *, soon: bool) -> None:
-        """Have `load` read the conversation before it is needed; with `soon` when the handshake is answered."""
+        """Set `load`, which reads the conversation when it is first needed; with `soon`, right after the handshake."""
         self._load, self._loads_soon = load, soon
 
     async def _loaded(self) -> None:
@@ -471,10 +471,10 @@ class Engine:
 
         return serve
 
-    # What parts ask of the session
+    # Services for the parts
 
     def _reload(self) -> None:
-        """Read all folders again and apply what they hold: hooks, servers, agents, commands, skills, styles."""
+        """Read all folders again and apply their hooks, servers, agents, commands, skills and styles."""
         self.extensions.read(again=True)
         self.hooks().use_commands(self.extensions.hooks())
         self.hub().configure(self.extensions.servers(), scope="plugin")
@@ -667,7 +667,7 @@ class Engine:
             await self._loaded()
             self._begin_conversation()
             parts = self._turn_parts()
-            self.turn = Turn(parts, prompts)  # an interrupt from here on is for these
+            self.turn = Turn(parts, prompts)  # from here on, an interrupt ends this turn
             if self.suggestions.made:
                 await self.suggestions().cancel()
             await asyncio.gather(*self._before_turn)  # lines about a prompt come before its turn

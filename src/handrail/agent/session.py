@@ -49,13 +49,13 @@ JsonObject = dict[str, Any]
 PROMPT_LIMIT: Final = 1024 * 1024
 TASK_BUDGETS: Final = "task-budgets-2026-03-13"
 """The beta feature of --task-budget."""
-_PATTERN_SIGNS: Final = frozenset("*?[]{}!\\")
+_PATTERN_CHARACTERS: Final = frozenset("*?[]{}!\\")
 _OF_THE_SESSION: Final = frozenset({"session", "cliArg", "command"})
 _SOURCES: Final = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 
 
 class Lead(msgspec.Struct, frozen=True):
-    """What the agent that leads the session brings along: its prompt, its model and its tools; None means all."""
+    """The prompt, the model and the tools of the agent that leads the session; `tools` is None for all tools."""
 
     prompt: str = ""
     model: str = ""
@@ -96,7 +96,7 @@ class Session:
         self.environment |= self.settings.env
         self.circumstances = self._circumstances()
         self.is_demo = False
-        """Whether the built-in script answers, whichever model was named: it is not one of them and costs nothing."""
+        """Whether the built-in script answers. Then the name of a model has no effect, and nothing costs anything."""
         self.chosen_model = self._launch_model()
         self.effort_level = self._launch_effort()
         self._efforts: JsonObject = self.settings.values.get("modelSettings") or {}
@@ -113,7 +113,7 @@ class Session:
         """The model of the running slash command."""
         self.tool_aliases: dict[str, str] = {}
         """Tools that calls of the model are redirected to, by the name that the model uses."""
-        self._other_mode = asyncio.Event()
+        self._mode_set = asyncio.Event()
 
     def _load(self) -> Loaded:
         root = os.path.join(self.cwd, self.arguments.project_config_root)
@@ -131,7 +131,7 @@ class Session:
         return replace(loaded, files=files, settings=merge(files, folder=root, home=self.home, trusted=loaded.trusted))
 
     def vouched_for(self, *, again: bool = False) -> bool:
-        """Whether the user or the host trusts the folder. `again`: check its files again, for they may have changed."""
+        """Whether the user or the host trusts the folder. `again`: check its files again, as they may have changed."""
         vouched_for = self.loaded.standing.vouched_for
         if not vouched_for or not again:
             return vouched_for
@@ -169,7 +169,7 @@ class Session:
             except msgspec.MsgspecError:
                 raise Refused(f"Error: --settings cannot be used: {file.problems[0]}") from None
             self.notices.append(
-                f"handrail-agent: nothing of --settings is in force but its deny and ask rules: {file.problems[0]}"
+                f"handrail-agent: only the deny and ask rules of --settings are in force: {file.problems[0]}"
             )
 
     def _check_keys(self) -> None:
@@ -190,7 +190,7 @@ class Session:
         self._policy = file
 
     def reload(self) -> None:
-        """Read all settings again and put them in force, as at the start."""
+        """Read all settings again and apply them, as at the start."""
         self.loaded = self._load()
         self.settings = self._settings(self.loaded)
         self.environment |= self.settings.env
@@ -301,7 +301,7 @@ class Session:
         return replace(loaded, settings=settings), settings
 
     def use_flags(self, loaded: Loaded, settings: Settings, *, changed: JsonObject) -> None:
-        """Put settings from `with_flags` in force. `changed`: the keys to apply, null for those that were removed."""
+        """Apply settings from `with_flags`. `changed`: the keys to apply, null for those that were removed."""
         self.loaded, self.settings = loaded, settings
         if "model" in changed:
             self.chosen_model = changed["model"] or self._launch_model()
@@ -322,21 +322,21 @@ class Session:
         if mode == "plan" and self.mode != "plan":
             self.mode_before_plan = self.mode
         self.circumstances = replace(self.circumstances, mode="default" if mode == "manual" else mode)
-        self._tell_mode()
+        self._wake_mode_waiters()
 
     async def mode_switched(self) -> None:
         """Wait until the mode is set again."""
-        await self._other_mode.wait()
+        await self._mode_set.wait()
 
-    def _tell_mode(self) -> None:
-        told, self._other_mode = self._other_mode, asyncio.Event()
-        told.set()
+    def _wake_mode_waiters(self) -> None:
+        waiting, self._mode_set = self._mode_set, asyncio.Event()
+        waiting.set()
 
     def apply(self, update: PermissionUpdate) -> None:
         """Apply a permission update, and write it to the file it names. Raises UpdateRefused."""
         self.circumstances = apply(self.circumstances, update, Disk(self.circumstances.anchors))
         if update.type == "setMode":
-            self._tell_mode()
+            self._wake_mode_waiters()
         if update.destination in FILE_SCOPES:
             from handrail.settings.write import WriteRefused, write_update  # few sessions need it
 
@@ -371,9 +371,9 @@ class Session:
         self.circumstances = replace(self.circumstances, rules=(*settings.rules, *kept))
 
     def circumstances_for(self, tool: str, input: Mapping[str, Any]) -> Circumstances:
-        """What is in force for a call. A command that may run git is judged by the repositories that are there now.
+        """The circumstances of a call. Before a command that may run git, the repositories in the folder are checked.
 
-        One may have been unpacked since the start, and only a few commands need the search.
+        One may have been added since the start. Few commands need that check, so the others skip it.
         """
         now = self.circumstances
         if class_of(tool) != "execute" or not now.trusted or self.loaded.standing.given_by == "host":
@@ -398,8 +398,8 @@ class Session:
         """Why no worktree may be entered now, or ""."""
         if self.mode == "plan":
             return "Nothing is changed in plan mode, so no worktree can be entered."
-        if set(self.cwd) & _PATTERN_SIGNS:
-            return f"No worktree can be entered: the path {self.cwd} contains signs that rules read as patterns."
+        if set(self.cwd) & _PATTERN_CHARACTERS:
+            return f"No worktree can be entered: the path {self.cwd} contains characters that rules read as patterns."
         if not self.loaded.trusted or not self.circumstances_for("Bash", {"command": "git worktree"}).trusted:
             return (
                 f"The folder {self.cwd} is not trusted, or holds a repository that configures programs, so no worktree"
@@ -468,7 +468,8 @@ class Session:
     @property
     def fallback_models(self) -> list[str]:
         """The ids of the models that answer, in this order, while the model is overloaded."""
-        return [self.model_for(name) for name in self.arguments.fallback_models]
+        # A repeated model would make an overloaded turn go round the list for ever; two names may mean one model.
+        return list(dict.fromkeys(self.model_for(name) for name in self.arguments.fallback_models))
 
     def effort_for(self, model: str) -> str:
         """The effort level that a request to this model carries; "" where the model does not support it."""

@@ -253,7 +253,7 @@ _PLACES = {
     "tools": "SdkMcpTool ToolAnnotations create_sdk_mcp_server tool",
     "transport": "Transport",
 }
-"""Where each name lives."""
+"""The names of each module."""
 
 _MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
 

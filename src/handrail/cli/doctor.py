@@ -30,7 +30,7 @@ PACKAGES = {
     "nats-py": "optional, for sessions on many machines: pip install 'handrail[nats]'",
     "asyncpg": "optional, for a session store in PostgreSQL: pip install 'handrail[postgres]'",
 }
-"""What is looked for, and what to do where an optional one is missing."""
+"""The packages to check, with a hint for each optional one."""
 MARKS = {"good": ("✓", "green"), "bad": ("✗", "red"), "info": ("·", "dim")}
 HANDSHAKE_SECONDS = 20.0
 GET_A_CLI = "install one: npm install -g @anthropic-ai/claude-code; or name one: --cli PATH or HANDRAIL_CLI=PATH"
@@ -75,7 +75,7 @@ def doctor(
     if attack:
         raise typer.Exit(_attack(terminal, attack, folder, patient=patient))
     if not as_json:
-        terminal.status("looking…")
+        terminal.status("checking…")
     found = list(checks(cli, folder))
     ready = not any(check.required and check.state == "bad" for check in found)
     if as_json:
@@ -184,11 +184,11 @@ async def _handshake(path: str) -> Check:
             hint = "this CLI cannot be used; --cli names another"
             return Check("handshake", "bad", str(error).replace("\n", " · "), hint, required=True)
     models = [model.value for model in info.models] if info else []
-    return Check("handshake", "good", f"answered; models: {', '.join(models) or 'not told'}", required=True)
+    return Check("handshake", "good", f"answered; models: {', '.join(models) or 'not reported'}", required=True)
 
 
 def _new_sessions(asked: str | None) -> Check:
-    """What `run`, `serve` and the others would start now."""
+    """The CLI and the model that `run`, `serve` and `runner` would start now."""
     from handrail.model_access.choice import CliChoice, NoCli
 
     choice = CliChoice(asked or "")
@@ -202,7 +202,7 @@ def _new_sessions(asked: str | None) -> Check:
     return Check("new sessions", "info" if chosen.demo else "good", f"{chosen.name}, {chosen.model}", hint)
 
 
-# What is installed
+# Packages
 def _packages() -> Iterator[Check]:
     from handrail.cli.printable import printable
 
@@ -223,7 +223,7 @@ def _version(name: str) -> str:
         return ""
 
 
-# Who pays
+# Keys
 def _keys() -> Iterator[Check]:
     from handrail.transcripts import config_home
 
@@ -232,7 +232,7 @@ def _keys() -> Iterator[Check]:
         yield Check(name, "good" if name in present else "info", "set" if name in present else "not set")
     credentials = config_home() / ".credentials.json"
     if credentials.is_file():
-        yield Check("credentials", "good", f"{credentials} is there")
+        yield Check("credentials", "good", f"{credentials} exists")
     elif present:
         yield Check("credentials", "info", f"no {credentials}; the key above is used")
     else:
@@ -247,11 +247,12 @@ def _sessions() -> Check:
 
     folder = projects_folder()
     count = sum(1 for _ in session_files(folder))
+    found = f"{count} session{'' if count == 1 else 's'}"
     place = _existing(folder)
     if not os.access(place, os.W_OK | os.X_OK):
         hint = f"make {place} writable, or choose another folder with CLAUDE_CONFIG_DIR"
-        return Check("sessions", "bad", f"{folder}: {count} sessions, not writable", hint)
-    return Check("sessions", "good", f"{folder}: {count} session{'' if count == 1 else 's'}, writable")
+        return Check("sessions", "bad", f"{folder}: {found}, not writable", hint)
+    return Check("sessions", "good", f"{folder}: {found}, writable")
 
 
 def _existing(folder: Path) -> Path:
@@ -316,7 +317,7 @@ def _store(folder: Path) -> Iterator[Check]:
         yield Check("store", "info", f"no {path}: `handrail serve` creates it")
         return
     who = holder(folder)
-    yield Check("server", "good" if who else "info", f"{who} works in {folder}" if who else f"none works in {folder}")
+    yield Check("server", "good" if who else "info", f"{who} uses {folder}" if who else f"no server uses {folder}")
     faults, summary = check_store(path)
     if faults:
         hint = f"stop the server and put a copy of {path} in its place; sqlite3 {path} .recover saves what can be read"

@@ -159,7 +159,7 @@ def _prompt(given: str) -> str:
 
 
 def _session(given: str | None) -> str | None:
-    """A whole id is the CLI's to judge; the beginning of one is looked up."""
+    """The session id of --resume. A complete id is left to the CLI; the beginning of one is looked up here."""
     from handrail.transcripts import InvalidSessionId, TranscriptError, check_session_id, match_session
 
     if given is None:

@@ -130,7 +130,7 @@ def serve(
         raise typer.BadParameter("--prewarm needs sessions on this machine; leave out --no-run or --prewarm")
     _check_names(name or [])
     _check_proxy(base_path, proxy or [])
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "data": folder_of(data),
         "host": host,
         "port": PORT if port is None else port,
@@ -150,7 +150,7 @@ def serve(
         "webhook": webhook,
     }
     node, tries = partial(joining.configuration, node_name, page=True, runs=not no_run), PORTS if port is None else 1
-    in_words("serve", lambda: _start(cli, node, told, tries=tries, qr=qr, phone=phone, json_logs=json_logs))
+    in_words("serve", lambda: _start(cli, node, fields, tries=tries, qr=qr, phone=phone, json_logs=json_logs))
 
 
 def _print_link(folder: Path) -> None:
@@ -159,7 +159,7 @@ def _print_link(folder: Path) -> None:
     print(asyncio.run(new_link(folder)))
 
 
-def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, phone: bool, json_logs: bool) -> None:
+def _start(cli: str, node: Node, fields: dict[str, Any], *, tries: int, qr: bool, phone: bool, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
     from handrail.bridge.process_memory import keep_memory_private
@@ -167,27 +167,27 @@ def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, 
     from handrail.bridge.web.tls import tls_context
     from handrail.model_access.choice import CliChoice
 
-    check_webhook(told["webhook"])
+    check_webhook(fields["webhook"])
     if phone:
-        told |= _for_phone(told)
-    if told["certificate"]:
-        tls_context(told["certificate"], told["key"])  # fail before anything is opened
+        fields |= _for_phone(fields)
+    if fields["certificate"]:
+        tls_context(fields["certificate"], fields["key"])  # fail before anything is opened
     keep_memory_private()
     choice = CliChoice(cli)
-    check_prewarm(told["prewarm"], choice.current())  # fail before anything is opened
-    configuration = Configuration(cli=choice, cluster=node(), **told)
+    check_prewarm(fields["prewarm"], choice.current())  # fail before anything is opened
+    configuration = Configuration(cli=choice, cluster=node(), **fields)
     log_to(as_json=json_logs)
     asyncio.run(_serve(configuration, tries=tries, qr=qr or phone))
 
 
-def _for_phone(told: dict[str, Any]) -> dict[str, Any]:
+def _for_phone(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a server that a phone can reach."""
     from handrail.bridge.web.phone import prepare_phone
 
-    found = prepare_phone(told["data"])
+    found = prepare_phone(fields["data"])
     return {
         "host": EVERY_ADDRESS,
-        "names": (found.name, *told["names"]),
+        "names": (found.name, *fields["names"]),
         "certificate": found.certificate,
         "key": found.key,
         "fingerprint": found.fingerprint,
@@ -235,17 +235,17 @@ def _names(host: str, names: list[str]) -> tuple[str, ...]:
 # The server
 
 
-async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
+async def _serve(configuration: Configuration, *, tries: int, qr: bool) -> None:
     from msgspec.structs import replace
 
     from handrail.bridge.server import Bridge
     from handrail.bridge.web.http_server import listen
     from handrail.bridge.web.running import remembered
 
-    with listen(told.host, told.port, tries) as listener:
-        told = replace(told, port=listener.getsockname()[1])
-        bridge = Bridge(told)
-        with remembered(told.data, told.own_address, told=told.address, certificate=told.certificate):
+    with listen(configuration.host, configuration.port, tries) as listener:
+        given = replace(configuration, port=listener.getsockname()[1])
+        bridge = Bridge(given)
+        with remembered(given.data, given.own_address, shown=given.address, certificate=given.certificate):
             await _run(bridge, listener, Welcome(bridge, Terminal(), qr=qr).show)
 
 

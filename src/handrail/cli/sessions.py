@@ -17,7 +17,8 @@ import typer
 
 from handrail import transcripts
 from handrail.cli.printable import as_json_escapes, printable
-from handrail.transcripts import InvalidSessionId, SessionInfo, Subagent, Transcript, TranscriptError
+from handrail.errors import HandrailError
+from handrail.transcripts import InvalidSessionId, SessionInfo, Subagent, Transcript
 from handrail.transcripts.export import damage_text, jsonl, markdown
 
 if TYPE_CHECKING:
@@ -227,7 +228,10 @@ def _listed(directory: Path | None, limit: int, kind: str | None) -> list[Sessio
 
 
 def _tell_server(data: Path | None, command: str, **fields: Any) -> bool:
-    """Let the running server do it, so that its list agrees. Returns False if none runs or knows the session."""
+    """Run a command on the running server, so that its list is up to date.
+
+    Returns False if no server runs, or if it does not know the session.
+    """
     import asyncio
 
     from handrail.cli.starting import folder_of
@@ -255,7 +259,7 @@ def _tell_server(data: Path | None, command: str, **fields: Any) -> bool:
 
 
 class _Usage(Exception):
-    """The command was called wrongly."""
+    """Invalid arguments."""
 
 
 @contextlib.contextmanager
@@ -264,11 +268,11 @@ def _errors_in_one_line() -> Generator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough. What is still buffered must not fail a second time at exit.
+        # The reader has closed the pipe. Flushing the rest of the buffer at exit would fail once more.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
-    except (TranscriptError, OSError, _Usage) as error:
+    except (HandrailError, OSError, _Usage) as error:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         typer.echo(_on_one_line(f"handrail sessions: {reason}"), err=True)
         raise typer.Exit(2 if isinstance(error, InvalidSessionId | _Usage) else 1) from None
@@ -290,7 +294,7 @@ def _print_all(parts: Iterable[str]) -> None:
 
 def _print_json(value: Any) -> None:
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
-    # JSON has its own way to write such characters out, and is always UTF-8.
+    # JSON has its own escapes for unprintable characters, and is always UTF-8.
     typer.echo(as_json_escapes(text).encode())
 
 
@@ -310,7 +314,7 @@ def _table(found: list[SessionInfo]) -> Table:
     table.add_column("Directory", no_wrap=True, overflow="ellipsis", max_width=40)
     table.add_column("Title", no_wrap=True, overflow="ellipsis", ratio=1)
     for info in found:
-        # Text, not str: what a session is called must not be read as markup.
+        # Text, not str: a title must not be interpreted as markup.
         table.add_row(*(Text(_on_one_line(cell)) for cell in (info.id[:8], _time(info), info.cwd or "", info.title)))
     return table
 
@@ -342,7 +346,7 @@ def _as_data(info: SessionInfo, transcript: Transcript, agents: list[Subagent]) 
 
 
 def _write_new(path: Path, parts: Iterable[bytes]) -> None:
-    # Conversations hold secrets: readable by their owner only, and never over another file.
+    # Conversations contain secrets: only the owner may read the file, and no existing file is overwritten.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.writelines(parts)

@@ -94,13 +94,13 @@ class Router:
             return await self._refuse(request.id, text, "unsupported_request")
         try:
             payload = await handler(request)
-            # Else it was withdrawn, and the id may belong to a newer request.
-            if self._tasks.get(request.id) is asyncio.current_task():
+            if self._is_current(request):
                 await self._answer(request.id, payload)
                 if isinstance(payload, Reply) and payload.then is not None:
                     payload.then()
         except Refusal as refusal:
-            await self._refuse(request.id, refusal.error, refusal.code)
+            if self._is_current(request):
+                await self._refuse(request.id, refusal.error, refusal.code)
         except asyncio.CancelledError as error:
             if _is_cancelled():  # withdrawn or closed: no answer is expected
                 raise
@@ -108,10 +108,15 @@ class Router:
         except Exception as error:
             await self._refuse_for(request, error)
 
+    def _is_current(self, request: Request) -> bool:
+        """Whether the answer is still wanted. After a withdrawal the id may belong to a newer request."""
+        return self._tasks.get(request.id) is asyncio.current_task()
+
     async def _refuse_for(self, request: Request, error: BaseException) -> None:
         log.error("the handler of %s failed", request.subtype, exc_info=error)
         text = f"{type(error).__name__}: {error}"
-        await self._refuse(request.id, text.encode(errors="replace").decode(), "")
+        if self._is_current(request):
+            await self._refuse(request.id, text.encode(errors="replace").decode(), "")
 
 
 def _is_cancelled() -> bool:

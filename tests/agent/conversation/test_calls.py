@@ -98,8 +98,8 @@ async def test_hooks_run_before_and_after_a_call_and_after_the_batch(tmp_path: P
         events = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop")
         await host.control("initialize", hooks=hooks_for(*events))
         await host.turn("go")
-        told = [request["input"]["hook_event_name"] for request in host.requests("hook_callback")]
-        assert told == ["UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolBatch", "Stop"]
+        events_run = [request["input"]["hook_event_name"] for request in host.requests("hook_callback")]
+        assert events_run == ["UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolBatch", "Stop"]
         after = host.requests("hook_callback")[2]["input"]
         assert (after["tool_name"], after["tool_response"]["stdout"]) == ("Bash", "hi")
 

@@ -52,6 +52,16 @@ async def test_the_fallback_model_is_used_after_three_overloads(tmp_path: Path) 
         assert host.of("system", "model_fallback")[0]["fallback_model"] == "claude-haiku-4-5"
 
 
+async def test_repeated_fallback_model_is_tried_once(tmp_path: Path) -> None:
+    script = Script(replies=(http_error(529, headers=AT_ONCE, times=20),))
+    names = ("haiku", "sonnet", "haiku")
+    environment = {"CLAUDE_CODE_MAX_RETRIES": "0"}
+    async with stage(tmp_path, script, "--fallback-model", ",".join(names), environment=environment) as host:
+        assert (await host.turn("go"))["is_error"]
+        assert len(host.model.asked) == 3
+        assert len({request["model"] for request in host.model.asked}) == 3
+
+
 async def test_text_before_a_stream_error_is_discarded(tmp_path: Path) -> None:
     broken = reply(text("half a wo", unfinished=True), stream_error())
     async with stage(tmp_path, Script.of(broken, text("whole"))) as host:

@@ -441,3 +441,9 @@ async def test_instructions_of_servers_are_part_of_the_system_prompt():
         assert len(block["text"]) < 2400
         await hub.toggle("calc", enabled=False)
         assert hub.instructions() == []
+
+
+async def test_disabling_a_server_while_its_resources_are_listed_is_reported(tmp_path: Path):
+    async with hub_with({"shop": child(tmp_path, 'CAPABILITIES = {"tools": {}, "resources": {}}')}) as hub:
+        listed, _ = await asyncio.gather(hub.list_resources(), hub.toggle("shop", enabled=False))
+        assert listed == ([], {"shop": "MCP server not connected: shop"})

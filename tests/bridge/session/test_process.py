@@ -175,10 +175,10 @@ async def test_resumed_session_does_not_hibernate_at_once(tmp_path: Path):
 # A store that cannot be written
 
 
-def refuse_writing(on: Stage) -> None:
-    """Behave like a full disk: stored data can be read, and no more can be added."""
+def refuse_writing(on: Stage, *, free_pages: int = 0) -> None:
+    """Behave like a full disk: stored data can be read, and no more than `free_pages` pages can be added."""
     connection: sqlite3.Connection = on.bridge.database._writing
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    pages = connection.execute("PRAGMA page_count").fetchone()[0] + free_pages
     connection.execute(f"PRAGMA max_page_count={pages}")
 
 
@@ -240,6 +240,31 @@ async def test_question_stays_open_if_its_answer_cannot_be_stored(tmp_path: Path
             assert (await on.host(session)).state() == "waiting_approval"
             await on.answer(session, asked, "deny")
             await viewer.until_result()
+
+
+async def test_stored_answer_reaches_the_cli_even_if_the_queue_cannot_be_held(tmp_path: Path):
+    script = """
+        prompt()
+        waiting = hear()
+        request = {"subtype": "can_use_tool", **permission(command="ls")}
+        say({"type": "control_request", "request_id": "r1", "request": request})
+        cancel = requested("cancel_async_message")
+        lifecycle = {"type": "command_lifecycle", "command_uuid": waiting["uuid"], "state": "cancelled"}
+        say({**lifecycle, "session_id": SESSION})
+        answer(cancel, {"cancelled": True})
+        say(result(hear()["response"]["response"]["behavior"]))
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start(prompt="go")
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="long " * 100_000)
+            asked = await viewer.until_kind("asked")
+            await viewer.until_state("waiting_approval")
+            refuse_writing(on, free_pages=16)  # enough for the answer, not for the held message
+            await on.answer(session, asked, "deny", interrupt=True)
+            let_write(on)
+            assert (await viewer.until_result())["result"] == "deny"
+            assert len(viewer.of("answered")) == 1
 
 
 # A server that was killed

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.session import sessions
 from handrail.bridge.store.base import SessionRecord
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
@@ -66,6 +67,38 @@ async def test_unused_host_is_unloaded_and_restored(tmp_path: Path):
         async with on.viewer(session) as viewer:
             await on.do("send", session=session, text="once more")
             await viewer.until_result(2)
+
+
+async def test_failed_sweep_and_release_are_logged_and_sweeping_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(sessions, "SWEEP_EVERY", 0)
+    failures = [RuntimeError("clock failed")]
+    released = asyncio.Event()
+
+    async def refuse(_: str) -> None:
+        released.set()
+        raise RuntimeError("not released")
+
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+        session = await on.start()
+        await on.do("stop", session=session)
+        ours = on.bridge.sessions
+        ours.on_left = refuse
+
+        def fails_once() -> float:
+            if failures:
+                raise failures.pop()
+            return on.clock.now
+
+        ours._clock = fails_once
+        on.clock.now += 1000
+        async with asyncio.timeout(10):
+            await released.wait()
+            await ours.sweep()
+        assert session not in ours._hosts
+    assert "clock failed" in caplog.text
+    assert f"session {session} was not released" in caplog.text
 
 
 async def test_deleting_in_a_turn_ends_the_process_and_removes_everything(tmp_path: Path):

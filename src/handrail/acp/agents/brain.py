@@ -48,8 +48,9 @@ LAST_GRACE: Final = 1.0
 COMMANDS_WAIT: Final = 0.3
 """Seconds to wait for the commands of a new session: agents send them right after they have opened it."""
 MOST_UNWRITTEN: Final = 64
-"""Updates that wait to be written before the agent's output is left alone."""
+"""Unwritten updates above which no more output of the agent is read."""
 MOST_LATE: Final = 1000
+"""Updates between two turns that are kept for the next turn; more are dropped."""
 MOST_REPORTS: Final = 3
 """Invalid messages of the agent that are reported to the host; all are logged."""
 _KINDS: Final = frozenset(get_args(acp.ToolKind))
@@ -135,7 +136,7 @@ class AcpBrain:
 
     @property
     def model(self) -> str:
-        """The model at the moment, or the agent if it does not tell."""
+        """The current model, or the name of the agent if it does not report one."""
         return self.choices.models.current or self.agent.name
 
     @property
@@ -246,7 +247,7 @@ class AcpBrain:
         self.store()
 
     def store(self) -> None:
-        """Remember which session of the agent this is."""
+        """Store which session of the agent belongs to ours, so that it can be resumed."""
         if self.arguments.no_session_persistence:
             return
         kept = StoredSession(
@@ -317,7 +318,7 @@ class AcpBrain:
             self.later(self.agent.notify("session/cancel", {"sessionId": self.agent_session}))
             asyncio.get_running_loop().call_later(grace, prompting.cancel)
         else:
-            prompting.cancel()  # the session is still being opened, and goes on to be
+            prompting.cancel()  # opening the session continues: `ready` shields it
 
     async def _turn(self, prompts: list[Prompt]) -> None:
         """Run one turn, from its first line to its result."""
@@ -376,8 +377,8 @@ class AcpBrain:
         return await self._end(stop)
 
     async def _prompt(self, blocks: list[acp.ContentBlock]) -> str:
-        """Have the agent answer. Returns its stop reason; "" if it was left alone."""
-        if self._interrupted:
+        """Have the agent answer. Returns its stop reason; "" if the turn ended without the agent."""
+        if self._interrupted or self._dropped:  # while the session was opened, or while earlier lines were written
             return "cancelled"
         request = acp.PromptRequest(session_id=self.agent_session, prompt=blocks)
         self._prompting = asyncio.create_task(self.agent.request("session/prompt", request))
@@ -395,7 +396,7 @@ class AcpBrain:
         return answer.stop_reason
 
     async def _end(self, stop: str) -> JsonObject:
-        """Close what is open. Returns the fields of the result that the stop reason decides."""
+        """Close unfinished lines and calls. Returns the fields of the result that depend on the stop reason."""
         aborted = self._interrupted or stop in ("cancelled", "")
         in_tools = await self.lines.finish(interrupted=aborted) or self._interrupted_calls
         if aborted:
@@ -487,7 +488,7 @@ class AcpBrain:
         task.add_done_callback(self._before_turn.discard)
 
     def _agent_ended(self) -> None:
-        """Between turns, an agent that ended ends the session: its host can resume it. Turns report it themselves."""
+        """End the session if the agent exits between turns; the host can resume it. A running turn reports the exit."""
         if not self._in_turn and not self._closing and self._is_opened:
             print(f"{self.agent.name} has ended", file=sys.stderr, flush=True)
             self.host.stop(1)
@@ -519,7 +520,7 @@ class AcpBrain:
             self._log(f"ignored the notification {method[:80]}")
 
     async def _pause(self) -> None:
-        """Leave the agent's output alone while many updates are not written, for the host may be slow."""
+        """Stop reading the agent's output while many updates are unwritten, because the host may be slow."""
         if self._updates.qsize() > MOST_UNWRITTEN:
             await self._updates.join()
 
@@ -579,7 +580,7 @@ class AcpBrain:
             await self.speaker.system("commands_changed", commands=commands)
 
     async def _mode_changed(self, mode: str) -> None:
-        """The agent has changed its mode. That never loosens our modes, which decide about its requests."""
+        """The agent has changed its mode. Ours follows only to a mode that asks or denies: it decides the requests."""
         self.choices.modes.current = self.mode = mode
         if mode in ("default", "plan", "dontAsk") and mode != self.session.mode:
             self.session.set_mode(mode)

@@ -33,7 +33,7 @@ __all__ = ["Permission", "Verdict"]
 JsonObject = dict[str, Any]
 AskHost = Callable[[JsonObject], Awaitable[JsonObject]]
 Judge = Callable[[], Decision]
-"""Decides a call by the rules and the mode at the moment."""
+"""Decides a call by the current rules and mode."""
 NOTIFY_AFTER: Final = 6.0
 """Seconds that a permission request is pending before the Notification hooks run."""
 _INVALID: Final = (
@@ -53,7 +53,7 @@ class Verdict(Struct, frozen=True):
     source: str = "config"
     reason_type: str = ""
     announced: bool = False
-    """Nobody was asked, so the host gets a `permission_denied` line."""
+    """No one was asked, so the host gets a `permission_denied` line."""
     caged: bool = False
     """The call is allowed only because it reads: it runs in the cage, if there is one."""
 
@@ -140,7 +140,7 @@ class Permission:
         circumstances = self._session.circumstances_for(question.tool, input)
         circumstances = replace(circumstances, rules=(*circumstances.rules, *self._output_rules()))
         if class_of(question.tool) == "execute":
-            from handrail.cage.guards import find_guard  # few sessions run no command, but they start faster
+            from handrail.cage.guards import find_guard  # imported late: a session that runs no command starts faster
 
             circumstances = replace(circumstances, cage=find_guard() is not None, folder=question.folder)
         return decide(question.tool, input, circumstances, question.paths or Disk(circumstances.anchors))
@@ -253,7 +253,7 @@ class Permission:
         """Deny rules beat every answer, also rules that were added while the question was pending."""
         if not question.fits(input) or (decision := self._decide(question, input)).behavior != "deny":
             return None
-        if decision.reason_type == "asyncAgent":  # denied only for want of a host to ask
+        if decision.reason_type == "asyncAgent":  # denied only because there is no host to ask
             return None
         message = f"Permission to use {question.tool} has been denied: {decision.reason}."
         return Verdict(False, message=message, reason_type=decision.reason_type)
@@ -284,7 +284,7 @@ class Permission:
 
 
 def _settled(question: Question, decision: Decision) -> Verdict:
-    """The decision of rules and modes. A call that would ask is denied, for want of a host to ask."""
+    """The decision of rules and modes. A call that would ask is denied, because there is no host to ask."""
     if decision.behavior == "allow":
         source = "hook" if decision.reason_type == "hook" else "config"
         return Verdict(True, source=source, reason_type=decision.reason_type, caged=decision.caged)

@@ -50,7 +50,7 @@ _ERRORS: Final = {
 
 
 class TurnParts(Struct, frozen=True):
-    """What every turn of a session uses. `ready` waits for the MCP servers, `schema` is that of the host's answer."""
+    """The parts that every turn uses. `ready` waits for the MCP servers, `schema` is that of structured output."""
 
     thread: Thread
     queue: PromptQueue
@@ -256,8 +256,8 @@ class Turn:
             line |= thread.timing.fields(named=bool(uuids))
         else:
             limits = thread.session.arguments
-            told = {"max_turns": limits.max_turns, "max_budget": limits.max_budget_usd, "text": end.text}
-            line["errors"] = [_ERRORS[end.reason].format(**told)]
+            values = {"max_turns": limits.max_turns, "max_budget": limits.max_budget_usd, "text": end.text}
+            line["errors"] = [_ERRORS[end.reason].format(**values)]
         if thread.structured is not None:
             line["structured_output"] = thread.structured
         if thread.deferred is not None:

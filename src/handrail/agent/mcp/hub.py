@@ -189,9 +189,9 @@ class McpHub:
         task.add_done_callback(lambda _: self._connecting.pop(f"\0{name}{id(link)}", None))
 
     async def ready(self, limit: float = 60.0) -> None:
-        """Wait, at most `limit` seconds, for servers that are connecting or listing their tools and prompts again.
+        """Wait for servers that are connecting, at most `limit` seconds, and for changed lists of tools and prompts.
 
-        Servers from files are waited for only briefly, and once: their tools are offered when they have connected.
+        A server from a file delays one turn, for at most FILE_SERVER_WAIT seconds; its tools are offered later.
         """
         connecting = {task: self._links[name] for name, task in self._connecting.items() if name in self._links}
         chosen = {task for task, link in connecting.items() if link.scope == "dynamic" or link.config.kind == "sdk"}

@@ -179,7 +179,8 @@ class ServerLink:
         params: JsonObject | None = None
         seen: set[str] = set()
         for _ in range(MOST_PAGES):
-            assert self._rpc is not None
+            if self._rpc is None:  # it was disconnected between two pages
+                raise McpError(f"MCP server not connected: {self.name}")
             page = await self._rpc.request(method, params, limit=limit)
             entries = page.get(field)
             if isinstance(entries, list):

@@ -92,13 +92,12 @@ Runs a bash command and returns its output and exit code.
 - The working folder persists between calls; variables, functions and aliases do not. stdin is empty, so use the flags \
 of a program that keep it from asking.
 - Use it for git, builds, tests, package managers and searches (rg, grep, find, ls). To read, create or change \
-files use \
-Read, Write and Edit, which check what they do.
+files use Read, Write and Edit, which \
+check what they do.
 - Quote paths with spaces. Prefer absolute paths to `cd`. Join dependent commands with `&&`; make independent ones \
 separate calls in one message.
 - A command may take 2 minutes, or up to 10 with `timeout`. Put servers, watchers and long jobs into the background \
-with \
-run_in_background: you are notified when they end, and can read their output file before. Do not wait with `sleep`.
+with run_in_background: you are notified when they end, and can read their output file before. Do not wait with `sleep`.
 - Output beyond about 30,000 characters is written to a file that is named in the result; read or search that file.
 - Commits, only if asked for: look at status, diff and the style of recent messages first; add the files you mean by \
 name; never skip hooks, amend or force unless told to."""

@@ -14,6 +14,7 @@ The host connects them, derives the session's state, and is the interface for co
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -49,11 +50,10 @@ from handrail.client.session import Session
 
 __all__ = ["SessionHost", "title_of"]
 
+log = logging.getLogger("handrail.bridge")
 _BUSY = frozenset({"running", "waiting_approval", "compacting"})
 _QUIET = frozenset({"starting", "idle", "hibernated"})
 """Moving between these states is not an activity: the start or end of an idle process keeps the session's date."""
-
-
 _CANCEL_TIMEOUT = 2.0
 """Seconds that a CLI may take to give back one queued message when a turn is stopped."""
 
@@ -203,9 +203,8 @@ class SessionHost:
         """Load the session. Turns and questions that were open when the server died are closed, with events."""
         bounds = await self._recorder.open()
         record = self.record
-        after = (
-            record.settled if record.conversation else 0
-        )  # without a conversation id, an earlier prompt may be unconfirmed
+        # Without a conversation id, an earlier prompt may be unconfirmed.
+        after = record.settled if record.conversation else 0
         if record.state in AT_REST and after >= bounds.last:
             return
         found = find_interrupted(await self._recorder.read_all(after))
@@ -334,9 +333,8 @@ class SessionHost:
         if self._delivery.queued[:1] != [uuid]:  # taken back meanwhile, or a more urgent one arrived
             return None
         await self.write(event("handed", uuid=uuid))
-        while (
-            session := self._process.session
-        ) is None or self._process.ending:  # it ended before the prompt was written
+        # The process may have ended before the prompt was written.
+        while (session := self._process.session) is None or self._process.ending:
             await self._ensure_process()
         if session.has_sent(uuid) and self._delivery.remove(uuid) is not None:
             return await self.write(event("withdrawn", uuid=uuid, why="its uuid was used before"))
@@ -431,12 +429,17 @@ class SessionHost:
                 self._recorder.change(rules=before)
             self._state_events()
             raise
-        if answer.interrupt:
-            await self.hold_queued()
-        self.questions.deliver(claimed, by)
+        # The answer is durable from here on, so the CLI gets it even if the queued messages cannot be held.
+        try:
+            if answer.interrupt:
+                await self.hold_queued()
+        except HandrailError as error:
+            log.error("session %s: the queued messages were not recorded as held: %s", self.record.id, error)
+        finally:
+            self.questions.deliver(claimed, by)
 
     async def renew_grants(self) -> list[str]:
-        """Grant the lapsed permissions to the next process; return the rules."""
+        """Grant the permissions that lapsed with the last process to the next one; return the rules."""
         if self.state() not in ("idle", "hibernated", "failed"):
             raise CommandRefused("busy", "a turn is running; wait until it ends")
         granted = renewed_grants(self.record, running=self.running)

@@ -247,7 +247,10 @@ class Sessions:
     async def _sweep_regularly(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_EVERY)
-            await self.sweep()
+            try:
+                await self.sweep()
+            except Exception:  # the next sweep may succeed; without sweeps no idle process would ever be ended
+                log.exception("a sweep of the sessions failed")
 
     async def sweep(self) -> None:
         """Report silent CLIs, end idle and unneeded processes, and unload hosts that are not in use."""
@@ -270,6 +273,9 @@ class Sessions:
             self._releasing[id] = asyncio.create_task(self._release(id))
         if self._releasing:
             await asyncio.wait(self._releasing.values())
+            for id, task in self._releasing.items():
+                if not task.cancelled() and (error := task.exception()) is not None:
+                    log.error("session %s was not released: %s", id, error)
             self._releasing.clear()
 
     def _newly_silent(self, hosts: Iterable[SessionHost]) -> list[SessionHost]:

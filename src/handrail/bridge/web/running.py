@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from handrail.bridge.errors import BridgeError, ServerUnreachable
 from handrail.bridge.private_files import write_private
@@ -33,15 +33,15 @@ class _Place(Struct):
     """The address for local tools, the one shown to people, and the certificate of the server."""
 
     address: str = ""
-    told: str = ""
+    shown: str = field(default="", name="told")  # the name in files of running servers
     certificate: str = ""
 
 
 @contextlib.contextmanager
-def remembered(folder: Path, address: str, *, told: str = "", certificate: Path | None = None) -> Generator[None]:
-    """Publish the address in the folder while the block runs. `told`: the address shown to people, if it differs."""
+def remembered(folder: Path, address: str, *, shown: str = "", certificate: Path | None = None) -> Generator[None]:
+    """Publish the address in the folder while the block runs. `shown`: the address for people, if it differs."""
     path = folder / _FILE
-    place = _Place(address, told or address, str(certificate.absolute()) if certificate else "")
+    place = _Place(address, shown or address, str(certificate.absolute()) if certificate else "")
     write_private(path, msgspec.json.encode(place).decode())
     try:
         yield
@@ -70,7 +70,7 @@ def running_address(folder: Path) -> str:
 async def new_link(folder: Path) -> str:
     """A new one-time link. Raises BridgeError if no server is running."""
     place = _place(folder)
-    return f"{place.told}/#link={await _new_secret(folder)}"
+    return f"{place.shown}/#link={await _new_secret(folder)}"
 
 
 async def _new_secret(folder: Path) -> str:

@@ -151,8 +151,8 @@ class Outbox:
                 self._start(box)
 
     async def close(self) -> None:
-        """Publish for a last moment. The rest stays in the store for the next process."""
-        # The callers of appends in progress may wait for NATS, so their events get the last moment too.
+        """Publish for at most CLOSE_WITHIN seconds. The next process publishes the rest from the store."""
+        # The callers of appends in progress may wait for NATS, so their events are published within that time too.
         await self._stored()
         self._share_pace.commit_now()
         if self._gate.is_open:
@@ -325,7 +325,7 @@ class Outbox:
         return self._held_before.get(session)
 
     async def release(self, session: str) -> bool:
-        """Release a session if NATS gets all of it within a moment. Returns whether it did."""
+        """Release a session if NATS has all its events within CLOSE_WITHIN seconds. Returns whether it was released."""
         try:
             async with asyncio.timeout(CLOSE_WITHIN):
                 drained = await self.published(session, self.last(session))
