@@ -4,6 +4,6 @@ import { expect, test } from "vitest";
 
 import { faultsInEveryState } from "./every-state";
 
-test("every state is accessible on a desk", { timeout: 240_000 }, async () => {
+test("every state is accessible on a desk", { timeout: 480_000 }, async () => {
   expect(await faultsInEveryState({})).toEqual([]);
 });

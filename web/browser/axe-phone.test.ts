@@ -5,6 +5,6 @@ import { expect, test } from "vitest";
 import { faultsInEveryState } from "./every-state";
 import { PHONE } from "./visitor";
 
-test("every state is accessible on a phone in the dark", { timeout: 240_000 }, async () => {
+test("every state is accessible on a phone in the dark", { timeout: 480_000 }, async () => {
   expect(await faultsInEveryState({ dark: true, size: PHONE, touch: true })).toEqual([]);
 });

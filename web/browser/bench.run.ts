@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { Server } from "./server";
 import { begin, visit } from "./session";
-import { closeBrowser, Visitor } from "./visitor";
+import { Visitor } from "./visitor";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PYTHON = join(ROOT, ".venv/bin/python");
@@ -47,7 +47,6 @@ beforeAll(async () => {
   turns = (JSON.parse(told) as { turns: number }).turns;
 }, 120_000);
 afterAll(async () => {
-  await closeBrowser();
   await server?.stop();
   if (process.env["BENCH_OUT"]) writeFileSync(process.env["BENCH_OUT"], JSON.stringify(figures));
 });

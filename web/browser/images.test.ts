@@ -65,7 +65,7 @@ test("sending scrolls to the message, also with images and from further up", asy
     await visitor.say(`message ${at}`);
     await visitor.log.getByText("Seen.").nth(Math.min(at, 3) - 1).waitFor();
   }
-  const below = visitor.page.getByRole("button", { name: "New messages below" });
+  const below = visitor.page.getByRole("button", { name: "Scroll to end" });
   await expect.poll(async () => {
     await visitor.log.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0)); // again: the last rows may still come, and follow the end
     return below.isVisible();

@@ -49,6 +49,7 @@ test("the palette finds actions, sessions and commands; the keys dialog lists ev
   await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox", { name: "Search actions, sessions and commands" });
   await field.and(page.locator(":focus")).waitFor();
+  expect(await page.getByRole("option").first().textContent()).toMatch(/^New session/);
   await page.keyboard.type("to be found");
   await page.getByRole("option", { name: /A session to be found/ }).first().waitFor();
   await page.keyboard.press("Enter");

@@ -39,19 +39,28 @@ test.each([1024, 1280, 1920])("a panel leaves the start of the text in place, an
   const shown = visitor.log.locator(".words").getByText("Here I am.");
   const place = async () => (await shown.boundingBox())!;
   const before = await place();
+  const status = visitor.page.getByRole("group", { name: "Status" }).getByRole("button");
   for (const name of ["Tasks", "Changes"]) {
     const panel = await openPanel(visitor, name);
     const now = await place();
     const edge = (await panel.boundingBox())!.x;
     if (name === "Tasks" || width < 1920) expect(now.x).toBe(before.x); // Changes is too wide to be beside it otherwise
     if (width === 1920) expect([now.width, now.height]).toEqual([before.width, before.height]);
-    for (const part of [shown, visitor.composer, visitor.page.getByRole("button", { name: "Send" }), visitor.page.getByRole("group", { name: "Panels" })]) {
+    for (const part of [shown, visitor.composer, visitor.page.getByRole("button", { name: "Send" }), visitor.page.getByRole("group", { name: "Panels" }), ...(await status.all())]) {
       const box = (await part.boundingBox())!;
       expect(box.x + box.width).toBeLessThanOrEqual(edge);
     }
     await visitor.page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
   }
+  await visitor.say("hello again");
+  await expect.poll(() => visitor.log.locator(".words").count()).toBe(2);
+  await visitor.page.setViewportSize({ width, height: 420 });
+  await openPanel(visitor, "Changes");
+  await shown.first().hover();
+  await visitor.page.mouse.wheel(0, -400);
+  const toEnd = (await visitor.page.getByRole("button", { name: "Scroll to end" }).boundingBox())!;
+  expect(toEnd.x + toEnd.width).toBeLessThanOrEqual((await visitor.page.getByRole("complementary", { name: "Changes" }).boundingBox())!.x);
   await visitor.leave();
 });
 

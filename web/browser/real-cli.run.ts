@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { Server } from "./server";
-import { closeBrowser, sharedBrowser, Visitor } from "./visitor";
+import { sharedBrowser, Visitor } from "./visitor";
 
 test("a person works with the real CLI", { timeout: 120_000 }, async () => {
   const link = process.env["HANDRAIL_LINK"]!;
@@ -56,5 +56,4 @@ test("a person works with the real CLI", { timeout: 120_000 }, async () => {
   await visitor.say("are you there?");
   await visitor.sees("Still here.");
   await visitor.leave();
-  await closeBrowser();
 });

@@ -3,19 +3,17 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, test } from "vitest";
+import { test } from "vitest";
 
 import { Server } from "./server";
 import { SHOWCASE } from "./showcase";
 import { RARE_STATES } from "./rare-states";
 import { STATES } from "./states";
-import { closeBrowser, PHONE, Visitor, type Look } from "./visitor";
+import { PHONE, Visitor, type Look } from "./visitor";
 
 const FOLDER = process.env["SCREENSHOTS"] ?? "screenshots";
 const LOOKS: Record<string, Look> = { light: {}, dark: { dark: true }, phone: { size: PHONE, touch: true } };
 const ONLY = process.env["LOOK"]?.split(",") ?? Object.keys(LOOKS);
-
-afterAll(closeBrowser);
 
 test.each(ONLY)("pictures in %s", { timeout: 240_000 }, async (look) => {
   mkdirSync(FOLDER, { recursive: true });

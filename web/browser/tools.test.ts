@@ -62,7 +62,7 @@ afterAll(() => part(server, visitor));
 /** Say something, and be where the answer comes. */
 async function say(words: string): Promise<void> {
   await visitor.say(words);
-  const below = visitor.page.getByRole("button", { name: "New messages below" });
+  const below = visitor.page.getByRole("button", { name: /^(New messages below|Scroll to end)$/ });
   if (await below.isVisible()) await below.click();
 }
 

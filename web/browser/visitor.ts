@@ -23,14 +23,16 @@ export async function chromiumPath(): Promise<string> {
   return packed.default.executablePath();
 }
 
-export async function sharedBrowser(): Promise<Browser> {
-  browser ??= await chromium.launch({ executablePath: await chromiumPath(), args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  return browser;
-}
+/** Pages of the browser's own address bar, which each new window would load: half of the CPU time of opening one. */
+const ADDRESS_BAR = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup"];
+/** What Playwright turns off. Chromium obeys only the last list. */
+const UNWANTED = ["AimEnabled", "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "ThirdPartyStoragePartitioning", "Translate"];
 
-export async function closeBrowser(): Promise<void> {
-  await browser?.close();
-  browser = undefined;
+/** The browser of this process, started once: files differ by their contexts. Playwright ends it with the process. */
+export async function sharedBrowser(): Promise<Browser> {
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", `--disable-features=${[...ADDRESS_BAR, ...UNWANTED].join(",")}`];
+  browser ??= await chromium.launch({ executablePath: await chromiumPath(), args });
+  return browser;
 }
 
 export interface Look {
@@ -118,12 +120,12 @@ export class Visitor {
   }
 }
 
-/** Close all visitors and the server at the end of a file's tests, also after a failure. */
+/** Close all visitors and the server at the end of a file's tests, also those of a test that failed. */
 export async function part(server: Server | undefined, ...visitors: (Visitor | undefined)[]): Promise<void> {
   try {
     for (const visitor of visitors) await visitor?.leave();
   } finally {
-    await closeBrowser();
+    for (const context of browser?.contexts() ?? []) await context.close();
     await server?.stop();
   }
 }

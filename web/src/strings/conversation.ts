@@ -7,6 +7,7 @@ export const conversation = {
   thought: "Thought",
   redacted: "Thinking hidden by the API",
   newBelow: "New messages below",
+  toEnd: "Scroll to end",
   needsYou: (count: number) => (count === 1 ? "A question needs your answer" : `${count} questions need your answer`),
   looked: (count: number, objects: string[]) => `Looked at ${objects.slice(0, 3).join(", ")}${count > 3 ? ` and ${count - 3} more` : ""}`,
   loading: "Loading…",

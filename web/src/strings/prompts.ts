@@ -37,7 +37,7 @@ export const prompts = {
   allowEdited: "Allow with my changes",
   allowTicked: "Allow and don’t ask again",
   allowSession: "Allow for this session",
-  sessionGrants: (words: string) => `For this session: ${words}`,
+  sessionGrants: (words: string) => `For this session: ${words.replace(/, in this session$/, "")}`,
   exactly: "exactly this call, with the same input",
   deny: "Deny",
   denyWhy: "Deny with a reason…",

@@ -6,6 +6,7 @@ export const start = {
   says: "Sessions run on this machine and keep running after you close this page. Nothing changes without your permission.",
   field: "New task",
   hint: "Describe a task. Enter starts it, Shift+Enter adds a line.",
+  hintTouch: "Describe a task",
   start: "Start session",
   starting: "Starting…",
   options: "More options…",

@@ -13,6 +13,7 @@ const PATHS = {
   device: "M6 2h8v16H6zM9 15h2",
   machine: "M3 4h14v5H3zM3 11h14v5H3zM6 6.5h.01M6 13.5h.01",
   chevron: "M7 5l5 5-5 5",
+  down: "M5 8l5 5 5-5",
   check: "M4 10.5l4 4 8-9",
   cross: "M5.5 5.5l9 9M14.5 5.5l-9 9",
   dot: "M10 10h.01",

@@ -35,6 +35,7 @@ export function Conversation({ followed }: { followed: Followed }) {
     return streaming.length ? [...shown, ...streaming] : shown;
   }, [shown, live, rows.length, cleared]);
   const shift = useGrownAbove(from);
+  const arrived = useArrived(atEnd, rows.length, live.length > 0);
 
   useOlder(followed, ready);
   useJumps(followed, all, list);
@@ -61,11 +62,20 @@ export function Conversation({ followed }: { followed: Followed }) {
       <Announcer followed={followed} />
       {!atEnd && (
         <Button className="new-below" onClick={toEnd}>
-          {strings.conversation.newBelow}
+          {arrived ? strings.conversation.newBelow : strings.conversation.toEnd}
         </Button>
       )}
     </section>
   );
+}
+
+/** Whether anything arrived since the reader left the end. */
+function useArrived(atEnd: boolean, amount: number, streaming: boolean): boolean {
+  const seen = useRef(amount);
+  useEffect(() => {
+    if (atEnd) seen.current = amount;
+  }, [atEnd, amount]);
+  return !atEnd && (streaming || amount > seen.current);
 }
 
 /** Sending a message scrolls to the end. */

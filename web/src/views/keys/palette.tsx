@@ -6,7 +6,7 @@ import { useAbout, type CommandTold } from "../../state/about";
 import { useBridge } from "../../state/bridge";
 import { setDraft } from "../../state/drafts";
 import type { Followed } from "../../state/followed";
-import { BINDINGS, keyNames } from "../../state/keys";
+import { BINDINGS, keyNames, type Group } from "../../state/keys";
 import { closeDialog } from "../../state/page";
 import { titleOf } from "../../state/session-actions";
 import { strings } from "../../strings";
@@ -19,6 +19,8 @@ import "./keys.css";
 
 const words = strings.keys;
 const NO_COMMANDS: CommandTold[] = [];
+/** What is wanted most comes first, before anything is typed. */
+const ORDER: readonly Group[] = ["sessions", "panels", "session", "view"];
 
 interface Entry extends Option {
   run(): void;
@@ -82,7 +84,8 @@ const focusIt = (field: HTMLInputElement | null): void => field?.setAttribute("a
 function useEntries(place: Place, commands: CommandTold[]): Entry[] {
   const sessions = useBridge((known) => known.sessions);
   return useMemo(() => {
-    const actions = BINDINGS.filter((one) => one.global && one.id !== "palette" && (place.followed || !IN_SESSION.has(one.id))).map((one) => ({
+    const offered = BINDINGS.filter((one) => one.global && one.id !== "palette" && (place.followed || !IN_SESSION.has(one.id)));
+    const actions = offered.toSorted((a, b) => ORDER.indexOf(a.group) - ORDER.indexOf(b.group)).map((one) => ({
       id: `a${one.id}`,
       name: words.labels[one.id] ?? one.id,
       detail: "",

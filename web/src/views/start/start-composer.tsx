@@ -15,6 +15,7 @@ import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Menu } from "../../ui/menu";
 import { baseName } from "../../ui/paths";
+import { useMedia } from "../../ui/use-media";
 import { likeliestFolder, recentFolders } from "../sessions/folders";
 import { AgentMenu } from "../sessions/agent-choice";
 import { rootsOf } from "../sessions/where";
@@ -33,9 +34,10 @@ export function StartComposer() {
   const [busy, setBusy] = useState(false);
   const [, go] = useLocation();
   const field = useRef<HTMLTextAreaElement>(null);
+  const touch = useMedia("(pointer: coarse)");
   useEffect(() => {
-    if (!matchMedia("(pointer: coarse)").matches) field.current?.focus({ preventScroll: true }); // on a phone its keyboard would open
-  }, []);
+    if (!touch) field.current?.focus({ preventScroll: true }); // on a phone its keyboard would open
+  }, [touch]);
   const ready = written.trim() !== "" && !busy;
   const start = async () => {
     if (!ready) return;
@@ -55,7 +57,7 @@ export function StartComposer() {
   };
   return (
     <form className="start-composer" onSubmit={(event) => (event.preventDefault(), void start())}>
-      <textarea ref={field} rows={3} aria-label={words.field} placeholder={words.hint} value={written} onChange={(event) => setDraft(START, event.target.value)} onKeyDown={press} />
+      <textarea ref={field} rows={3} aria-label={words.field} placeholder={touch ? words.hintTouch : words.hint} value={written} onChange={(event) => setDraft(START, event.target.value)} onKeyDown={press} />
       <div className="start-choices row">
         <FolderMenu folder={folder} choose={setFolder} other={() => openDialog("new-session", written)} />
         <AgentMenu agent={agent} choose={(name) => (setAgent(name), setChoices({ ...choices, model: "" }))} />
@@ -105,6 +107,7 @@ function FolderMenu({ folder, choose, other }: { folder: string; choose(folder: 
         <>
           <Icon name="folder" />
           <span className="one-line">{name}</span>
+          <Icon name="down" size={12} />
         </>
       }
       items={items}
@@ -124,11 +127,11 @@ function ModelChoice({ agent, model, fallback, choose }: { agent: string; model:
     ...offered.map((one) => ({ id: one.value, label: one.name, help: one.description, chosen: one.value === model, pick: () => choose(one.value) })),
   ];
   const shown = model ? named(model) : own;
-  return <Menu label={words.model(shown)} button={<span className="one-line">{shown}</span>} items={items} />;
+  return <Menu label={words.model(shown)} button={<><span className="one-line">{shown}</span><Icon name="down" size={12} /></>} items={items} />;
 }
 
 function ModeChoice({ mode, choose }: { mode: string; choose(mode: string): void }) {
   const mayApprove = useMay("approve");
   const items = modeOptions(false).map(({ value, name, what }) => ({ id: value, label: name, help: what, chosen: value === mode, disabled: !mayApprove && !ASKING.includes(value), pick: () => choose(value) }));
-  return <Menu label={words.mode(modeName(mode))} button={<span className="one-line">{modeName(mode)}</span>} items={items} />;
+  return <Menu label={words.mode(modeName(mode))} button={<><span className="one-line">{modeName(mode)}</span><Icon name="down" size={12} /></>} items={items} />;
 }
