@@ -208,7 +208,7 @@ test("memory, in a new session", { timeout: 400_000 }, async () => {
 
 test("what is loaded first", () => {
   const page = readFileSync(join(PAGE, "index.html"), "utf8");
-  const names = [...page.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map((found) => found[1]!);
+  const names = [...page.matchAll(/(?:src|href)="\.?\/(assets\/[^"]+)"/g)].map((found) => found[1]!);
   const sizes = [page, ...names.map((name) => readFileSync(join(PAGE, name)))].map((content) => gzipSync(content).length);
   figures["bundle"] = sizes.reduce((sum, size) => sum + size, 0);
 });
