@@ -130,7 +130,15 @@ def test_a_task_budget_that_is_not_positive_is_refused(tokens: str) -> None:
     assert "--task-budget" in refused("--task-budget", tokens)
 
 
-@pytest.mark.parametrize("flag", ["--replay-user-messages", "--await-initialize", "--managed-settings-in-initialize"])
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--replay-user-messages",
+        "--include-partial-messages",
+        "--await-initialize",
+        "--managed-settings-in-initialize",
+    ],
+)
 def test_flags_for_hosts_need_stream_json(flag: str) -> None:
     assert flag in refused("-p", "hi", flag)
 

@@ -263,6 +263,8 @@ def _check_one_shot(arguments: Arguments) -> None:
         raise Refused(
             "Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json."
         )
+    if arguments.include_partial_messages and arguments.output_format != "stream-json":
+        raise Refused("Error: --include-partial-messages requires --print and --output-format=stream-json.")
     for flag, given in (
         ("--await-initialize", arguments.await_initialize),
         ("--managed-settings-in-initialize", arguments.managed_settings_in_initialize),

@@ -256,6 +256,7 @@ class Engine:
             ask_model=self.side_requests().ask,
             search_web=self.side_requests().search if self.model().searches_web else None,
             set_plan_mode=self._set_plan_mode,
+            is_planning=lambda: self.session.mode == "plan",
             may_read=session.may_read,
             hidden_files=session.hidden_files,
             worktree_problem=session.worktree_problem,
@@ -326,8 +327,16 @@ class Engine:
             ),
             side_requests=self.side_requests,
             tell_main=self._notify,
+            note_denial=lambda call: self.thread().denials.append(call),
+            skill_text=self._skill_text,
             summarizes=lambda: self.handshake().fields.get("agentProgressSummaries") is True,
         )
+
+    def _skill_text(self, name: str) -> str:
+        from handrail.agent.slash_commands.expansion import expansion_of
+
+        found = self.commands.known.get(name)
+        return expansion_of(found, "").text if found is not None and found.is_skill else ""
 
     def _make_thread(self) -> Thread:
         from handrail.agent.conversation.thread import Thread

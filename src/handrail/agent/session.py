@@ -462,8 +462,8 @@ class Session:
         return self.model_for(self.environment.get("ANTHROPIC_SMALL_FAST_MODEL", "").strip())
 
     def subagent_model(self, name: str) -> str:
-        """The id of a subagent's model. CLAUDE_CODE_SUBAGENT_MODEL comes before the one that its call or kind names."""
-        return self.model_for(self.environment.get("CLAUDE_CODE_SUBAGENT_MODEL") or name)
+        """The id of a subagent's model. CLAUDE_CODE_SUBAGENT_MODEL is for one that no call and kind names."""
+        return self.model_for(name or self.environment.get("CLAUDE_CODE_SUBAGENT_MODEL", ""))
 
     @property
     def fallback_models(self) -> list[str]:

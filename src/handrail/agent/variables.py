@@ -53,7 +53,7 @@ VARIABLES: Final = (
     Variable("CLAUDE_CODE_EXTRA_BODY", "JSON object with more fields for every request"),
     Variable("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "most tokens of one answer"),
     Variable("CLAUDE_CODE_MAX_RETRIES", "most retries of a request"),
-    Variable("CLAUDE_CODE_SUBAGENT_MODEL", "model of all subagents"),
+    Variable("CLAUDE_CODE_SUBAGENT_MODEL", "model of subagents for which no other is named"),
     Variable("DISABLE_PROMPT_CACHING", "1: no cache marks"),
     Variable("DISABLE_PROMPT_CACHING_FABLE", "1: no cache marks for models of this family"),
     Variable("DISABLE_PROMPT_CACHING_HAIKU", "1: no cache marks for models of this family"),

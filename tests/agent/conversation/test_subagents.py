@@ -119,13 +119,84 @@ async def test_a_rule_denies_one_kind_of_subagent(tmp_path: Path):
 
 
 async def test_the_environment_chooses_the_model_of_subagents(tmp_path: Path):
-    call = tool_use("Task", description="look", prompt="look", model="haiku", run_in_background=False)
+    call = tool_use("Task", description="look", prompt="look", run_in_background=False)
     variables = {"CLAUDE_CODE_SUBAGENT_MODEL": "claude-opus-4-1"}
     async with stage(tmp_path, Script.of(call, text("report"), text("done")), environment=variables) as host:
         await host.turn("go")
         main, sub, last = (asked["model"] for asked in host.model.asked)
     assert sub == "claude-opus-4-1"
     assert main == last != sub
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "chosen"),
+    [
+        ({"model": "haiku"}, {}, "claude-haiku-5-5"),
+        ({}, {"model": "haiku"}, "claude-haiku-5-5"),
+        ({}, {"model": "inherit"}, "Demo"),
+    ],
+)
+async def test_the_environment_replaces_no_model_that_is_named(
+    tmp_path: Path, given: dict[str, str], kind: dict[str, str], chosen: str
+):
+    flags = ("--agents", json.dumps({"rev": {"description": "d", "prompt": "p", **kind}}))
+    call = tool_use("Task", description="look", prompt="look", subagent_type="rev", run_in_background=False, **given)
+    variables = {"CLAUDE_CODE_SUBAGENT_MODEL": "claude-opus-4-1"}
+    async with stage(tmp_path, Script.of(call, text("report"), text("done")), *flags, environment=variables) as host:
+        await host.turn("go")
+        assert host.model.asked[1]["model"] == chosen
+
+
+@pytest.mark.parametrize(("wrong", "why"), [({"model": "nonsense"}, "model"), ({"subagent_type": "nobody"}, "nobody")])
+async def test_an_unknown_model_or_kind_starts_no_subagent(tmp_path: Path, wrong: dict[str, str], why: str):
+    call = tool_use("Task", description="look", prompt="look", run_in_background=False, **wrong)
+    async with stage(tmp_path, Script.of(call, text("done"))) as host:
+        await host.turn("go")
+        result = host.results_of_tools()[0]
+        assert result["is_error"]
+        assert why in str(result["content"])
+        assert len(host.model.asked) == 2
+
+
+@pytest.mark.parametrize(("rules", "runs"), [((), True), (("--disallowedTools", "Task(Explore)"), False)])
+async def test_a_kind_may_be_written_in_other_letters(tmp_path: Path, rules: tuple[str, ...], runs: bool):
+    call = tool_use("Task", description="look", prompt="look", subagent_type="explore", run_in_background=False)
+    async with stage(tmp_path, Script.of(call, text("report"), text("done")), *rules) as host:
+        await host.turn("go")
+        assert (host.results_of_tools()[0].get("is_error") is not True) == runs
+        assert len(host.model.asked) == (3 if runs else 2)
+
+
+async def test_calls_of_a_subagent_that_are_denied_are_in_the_result(tmp_path: Path):
+    call = tool_use("Task", description="look", prompt="look", run_in_background=False)
+    script = Script.of(call, tool_use("Bash", command="touch made"), text("report"), text("done"))
+    async with stage(tmp_path, script) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
+        result = await host.turn("go")
+    assert [denied["tool_name"] for denied in result["permission_denials"]] == ["Bash"]
+
+
+@pytest.mark.parametrize(("mode", "asked"), [("acceptEdits", 0), ("dontAsk", 0), ("plan", 1), ("bypassPermissions", 1)])
+async def test_the_definition_of_a_subagent_chooses_its_mode(tmp_path: Path, mode: str, asked: int):
+    flags = ("--agents", json.dumps({"rev": {"description": "d", "prompt": "p", "permissionMode": mode}}))
+    call = tool_use("Task", description="look", prompt="look", subagent_type="rev", run_in_background=False)
+    write = tool_use("Write", file_path=str(tmp_path / "project" / "made.txt"), content="x")
+    async with stage(tmp_path, Script.of(call, write, text("report"), text("done")), *flags) as host:
+        await host.turn("go")
+        assert len(host.requests("can_use_tool")) == asked
+    assert (tmp_path / "project" / "made.txt").exists() == (mode != "dontAsk")
+
+
+async def test_skills_of_a_subagent_are_loaded_before_it_begins(tmp_path: Path):
+    skill = tmp_path / "home" / ".claude" / "skills" / "tea" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: tea\ndescription: d\n---\nBoil water.")
+    flags = ("--agents", json.dumps({"rev": {"description": "d", "prompt": "p", "skills": ["tea", "gone"]}}))
+    call = tool_use("Task", description="look", prompt="look", subagent_type="rev", run_in_background=False)
+    async with stage(tmp_path, Script.of(call, text("report"), text("done")), *flags) as host:
+        await host.turn("go")
+        assert "Boil water." in str(host.model.asked[1]["messages"])
+        assert "Boil water." not in str(host.model.asked[2]["messages"])
 
 
 async def test_a_subagent_at_its_limit_says_so(tmp_path: Path):
@@ -152,7 +223,9 @@ def answers(name: str, given: dict[str, object], *more: dict[str, object]) -> by
 async def test_isolation_is_refused_instead_of_ignored(tmp_path: Path, where: str):
     agents = tmp_path / "home" / ".claude" / "agents"
     agents.mkdir(parents=True)
-    (agents / "careful.md").write_text("---\ndescription: Careful\nisolation: worktree\n---\nBe careful.")
+    (agents / "careful.md").write_text(
+        "---\nname: careful\ndescription: Careful\nisolation: worktree\n---\nBe careful."
+    )
     flags = ("--agents", json.dumps({"other": {"description": "o", "prompt": "p", "isolation": "worktree"}}))
     given = {
         "call": {"isolation": "worktree"},
@@ -164,3 +237,15 @@ async def test_isolation_is_refused_instead_of_ignored(tmp_path: Path, where: st
         await host.turn("go")
         assert "isolation 'worktree' is not supported" in str(host.results_of_tools()[0]["content"])
         assert len(host.model.asked) == 2
+
+
+@pytest.mark.parametrize("background", [False, True])
+async def test_an_error_of_the_api_is_the_report_of_a_subagent(tmp_path: Path, background: bool):
+    refused = {"when": {"prompt": "look"}, "error": {"status": 403, "message": "not for you"}}
+    given = {"description": "look", "prompt": "look", "run_in_background": background}
+    script = Script.from_json(answers("Task", given, refused), source="script")
+    async with stage(tmp_path, script) as host:
+        await host.turn("go")
+        told = await host.until_line("system", "task_notification")
+        assert told["status"] == "completed"
+        assert not host.results_of_tools()[0].get("is_error")

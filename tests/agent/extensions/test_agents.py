@@ -67,3 +67,20 @@ async def test_agents_of_the_host_are_listed_without_invalid_ones(tmp_path: Path
         assert set(names) & set(agents) == {"poet"}
         await host.turn("go")
         assert "poet" in host.of("system", "init")[0]["agents"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Notes for the team.\n", "---\nname: poet\n---\nNo description.\n", "---\ndescription: writes\n---\nNo name.\n"],
+)
+async def test_a_file_without_name_and_description_is_no_agent(tmp_path: Path, text: str) -> None:
+    put(tmp_path / "home" / ".claude" / "agents", text)
+    host = await kinds(tmp_path)
+    assert set(host.engine.agents.names()) == {"general-purpose", "Explore", "Plan"}
+
+
+async def test_a_file_limits_and_equips_its_agent(tmp_path: Path) -> None:
+    head = "maxTurns: 3\nbackground: true\npermissionMode: plan\nskills: tea, milk\n---"
+    put(tmp_path / "home" / ".claude" / "agents", FILE.replace("---\nYou", f"{head}\nYou"))
+    kind = (await kinds(tmp_path)).engine.agents.kinds["poet"]
+    assert (kind.max_turns, kind.background, kind.permission_mode, kind.skills) == (3, True, "plan", ["tea", "milk"])

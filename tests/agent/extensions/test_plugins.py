@@ -156,7 +156,7 @@ async def test_chosen_output_style_is_in_the_system_prompt(tmp_path: Path) -> No
 async def test_style_and_agent_of_an_untrusted_project_are_text(tmp_path: Path) -> None:
     project_file(tmp_path, "settings.json", '{"env": {"A": "x"}, "outputStyle": "odd"}')
     project_file(tmp_path, "output-styles/odd.md", "Obey.")
-    project_file(tmp_path, "agents/odd.md", "---\nname: odd\n---\nObey.")
+    project_file(tmp_path, "agents/odd.md", "---\nname: odd\ndescription: d\n---\nObey.")
     async with stage(tmp_path, ONE) as host:
         assert not host.engine.session.loaded.trusted
         assert (host.engine.extensions.output_style, host.engine.extensions.style_text) == ("odd", "Obey.")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handrail.agent.mcp.content import LARGEST_PICTURE, MOST_BLOCKS, keep_in, save_large, shown
+from handrail.agent.mcp.content import LARGEST_PICTURE, MOST_BLOCKS, keep_in, malformed, save_large, shown
 from tests.agent.mcp.servers import JsonObject
 
 
@@ -110,3 +110,22 @@ def test_large_result_is_saved_under_the_id_of_the_call(tmp_path: Path):
     assert save_large({"content": [block, block, image]}, 9000, keep_in(str(tmp_path), "s")) == ""
     outside = keep_in(str(tmp_path / "inner"), "s", call_id="../x")(".json", b"[]")
     assert os.path.dirname(outside) == str(tmp_path / "inner")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("plain", "not a list"),
+        ([5], "content[0]"),
+        ([{"type": "text", "text": "x"}, {"type": "weird"}], "'weird'"),
+        ([{"type": "text", "text": 5}], "content[0].text"),
+        ([{"type": "resource", "resource": "x"}], "content[0].resource"),
+    ],
+)
+def test_a_malformed_result_is_explained(content: Any, words: str):
+    assert words in malformed({"content": content})
+
+
+@pytest.mark.parametrize("result", [{}, {"content": []}, {"content": [{"type": "text", "text": ""}]}])
+def test_an_empty_result_is_well_formed(result: JsonObject):
+    assert malformed(result) == ""

@@ -447,3 +447,18 @@ async def test_disabling_a_server_while_its_resources_are_listed_is_reported(tmp
     async with hub_with({"shop": child(tmp_path, 'CAPABILITIES = {"tools": {}, "resources": {}}')}) as hub:
         listed, _ = await asyncio.gather(hub.list_resources(), hub.toggle("shop", enabled=False))
         assert listed == ([], {"shop": "MCP server not connected: shop"})
+
+
+@pytest.mark.parametrize("content", ["[]", '[{"type": "text", "text": ""}]'])
+async def test_a_result_without_content_says_so(tmp_path: Path, content: str):
+    server = child(tmp_path, f"def called(message): answer(message, {{'content': {content}}})")
+    async with hub_with({"c": server}) as hub:
+        outcome = await tool_of(hub, "mcp__c__go").run({}, Desk("/"))
+        assert outcome.content == [{"type": "text", "text": "(mcp__c__go completed with no output)"}]
+
+
+async def test_a_malformed_result_is_an_error(tmp_path: Path):
+    server = child(tmp_path, "def called(message): answer(message, {'content': [{'type': 'weird'}]})")
+    async with hub_with({"c": server}) as hub:
+        with pytest.raises(ToolFailed, match="malformed"):
+            await tool_of(hub, "mcp__c__go").run({}, Desk("/"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from handrail.agent.models.script import Script, text, tool_use
 from tests.agent.slash_commands.folders import project_file, trust, user_file
 from tests.agent.stage import stage
@@ -104,3 +106,43 @@ async def test_a_host_may_name_the_skills_that_count(tmp_path: Path) -> None:
         init = host.of("system", "init")[0]
         assert init["skills"] == ["cake"]
         assert "tea" not in init["slash_commands"]
+
+
+@pytest.mark.parametrize(
+    ("head", "asked"),
+    [
+        ("description: d", 0),
+        ("description: d\nmodel: haiku\nargument-hint: x", 0),
+        ("description: d\nallowed-tools: Bash", 1),
+        ("description: d\nhooks: x", 1),
+    ],
+)
+async def test_only_a_skill_with_powers_is_asked_about(tmp_path: Path, head: str, asked: int) -> None:
+    user_file(tmp_path, "skills/tea/SKILL.md", f"---\n{head}\n---\nBoil water.")
+    async with stage(tmp_path, Script.of(CALL, text("Done."))) as host:
+        await host.turn("make tea")
+        assert len(host.requests("can_use_tool")) == asked
+
+
+async def test_a_rule_about_skills_decides_first(tmp_path: Path) -> None:
+    user_file(tmp_path, "skills/tea/SKILL.md", "Boil water.")
+    async with stage(tmp_path, Script.of(CALL, text("Done.")), "--disallowedTools", "Skill(tea)") as host:
+        await host.turn("make tea")
+        assert host.results_of_tools()[0]["is_error"]
+
+
+async def test_a_skill_for_the_model_alone_is_not_run_by_the_user(tmp_path: Path) -> None:
+    user_file(tmp_path, "skills/tea/SKILL.md", "---\nuser-invocable: false\n---\nBoil water.")
+    async with stage(tmp_path, Script.of(text("Done."))) as host:
+        result = await host.turn("/tea")
+        assert (result["num_turns"], 'skill "tea"' in result["result"]) == (0, True)
+        assert host.model.asked == []
+
+
+@pytest.mark.parametrize("name", ["clear", "new", "reset"])
+async def test_a_new_conversation_has_several_names(tmp_path: Path, name: str) -> None:
+    async with stage(tmp_path, Script.of(text("one"), text("two"))) as host:
+        before = (await host.turn("first words"))["session_id"]
+        await host.turn(f"/{name}")
+        assert (await host.turn("again"))["session_id"] != before
+        assert "first words" not in str(host.model.asked[-1]["messages"])

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.agent.tools.ask_user_question import AskUserQuestion
 from handrail.agent.tools.registry import Tools
 from tests.agent.tools.workplace import call, desk_in
 
@@ -51,7 +52,6 @@ QUESTIONS = [question("Which tea?", "Green", "Black"), question("Which cups?", "
         ),
         ({"0": "Black", "H": "1"}, "The user did not answer the questions."),
         ({}, "The user did not answer the questions."),
-        ({"Which tea?": 3, "Which cups?": None}, "The user did not answer the questions."),
     ],
 )
 async def test_answers_are_summarized(tmp_path: Path, answers: dict[str, Any], summary: str):
@@ -100,3 +100,9 @@ def test_counts_and_lengths_are_validated(questions: list[dict[str, Any]], words
 def test_questions_are_required():
     with pytest.raises(msgspec.ValidationError, match="questions"):
         Tools()["AskUserQuestion"].read({"answers": {}})
+
+
+def test_an_answer_is_text_or_a_list_of_texts():
+    question = {"question": "Which?", "header": "H", "options": [{"label": name, "description": ""} for name in "AB"]}
+    with pytest.raises(msgspec.ValidationError):
+        AskUserQuestion().read({"questions": [question], "answers": {"Which?": 3}})

@@ -191,3 +191,21 @@ async def test_notebooks_need_the_notebook_tool(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "n.ipynb").write_text("{}")
     assert "NotebookEdit" in (await call(desk, "Edit", file_path="n.ipynb", old_string="{", new_string="[")).content
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "after"),
+    [
+        ("one\ntwo\nthree\n", "two", "one\nthree\n"),
+        ("one\ntwo\nthree\n", "two\n", "one\nthree\n"),
+        ("one two three\n", "two ", "one three\n"),
+        ("one\ntwo", "two", "one\n"),
+        ("one\r\ntwo\r\nthree\r\n", "two", "one\r\nthree\r\n"),
+    ],
+)
+async def test_a_deleted_line_leaves_no_empty_one(tmp_path: Path, path: Path, before: str, old: str, after: str):
+    fill(path, before.encode())
+    desk = desk_in(tmp_path)
+    await call(desk, "Read", file_path=str(path))
+    await call(desk, "Edit", file_path=str(path), old_string=old, new_string="")
+    assert bytes_in(path).decode() == after

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from handrail.agent.models.script import Script, text, tool_use
 from handrail.agent.tools.desk import Desk
+from tests.agent.stage import stage
 from tests.agent.tools.workplace import call, desk_in
 
 
@@ -88,3 +90,14 @@ async def test_unread_or_modified_notebook_is_refused(tmp_path: Path, desk: Desk
     assert "modified since read" in (await call(desk, "NotebookEdit", **given)).content
     desk.seen.clear()
     assert "has not been read yet" in (await call(desk, "NotebookEdit", **given)).content
+
+
+async def test_an_edit_that_cannot_succeed_is_not_asked_about(tmp_path: Path):
+    notebook = tmp_path / "project" / "n.ipynb"
+    notebook.parent.mkdir(exist_ok=True)
+    notebook.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    change = tool_use("NotebookEdit", notebook_path=str(notebook), cell_id="c1", new_source="x")
+    async with stage(tmp_path, Script.of(change, text("done"))) as host:
+        await host.turn("go")
+        assert "has not been read yet" in str(host.results_of_tools()[0]["content"])
+        assert host.requests("can_use_tool") == []

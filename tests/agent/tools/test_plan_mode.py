@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from handrail.agent.models.script import Script, text, tool_use
 from handrail.agent.tools.plan_mode import read_plan
+from tests.agent.stage import stage
 from tests.agent.tools.workplace import call, desk_in, mode_of, text_in
 
 
@@ -36,3 +38,11 @@ async def test_a_plan_that_lies_in_its_file_need_not_be_given(tmp_path: Path):
     edited = await call(desk, "ExitPlanMode", plan="better")
     assert (edited.detail["plan"], edited.detail["planWasEdited"]) == ("better", True)
     assert (tmp_path / "p.md").read_text() == "better"
+
+
+async def test_only_a_session_that_plans_can_present_a_plan(tmp_path: Path):
+    call = tool_use("ExitPlanMode", plan="1. it")
+    async with stage(tmp_path, Script.of(call, text("done"))) as host:
+        await host.turn("go")
+        assert "not in plan mode" in str(host.results_of_tools()[0]["content"])
+        assert host.requests("can_use_tool") == []

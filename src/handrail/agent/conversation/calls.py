@@ -219,6 +219,7 @@ class _Call:
             partial(_fits, tool),
             self.desk.paths if class_of(tool.name) in ("read", "edit") else None,
             self.desk.cwd if self.desk.cwd != self.desk.project else "",
+            harmless=tool.is_harmless(given),
         )
 
     async def _permit(self, tool: Tool[Any], given: Any, hook: HookResult) -> Verdict:
@@ -247,7 +248,7 @@ class _Call:
         raise _Halt(verdict.message, meta=verdict.meta(self.id))
 
     def _note_denial(self) -> None:
-        self.thread.denials.append({"tool_name": self.name, "tool_use_id": self.id, "tool_input": self.input})
+        self.thread.add_denial({"tool_name": self.name, "tool_use_id": self.id, "tool_input": self.input})
 
     async def _run_uncaged(self, tool: Tool[Any], given: Any, stop: StoppedByCage) -> Outcome:
         """Run a call again that the cage stopped, if the user allows it outside of the cage."""

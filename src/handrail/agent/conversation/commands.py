@@ -107,7 +107,10 @@ class CommandRunner:
         if command is None:
             self._note_unknown(call.name)
             return False
-        if command.local:
+        if not command.for_user:
+            only = f'Only the model can load the skill "{command.name}". Ask it to do so.'
+            await self._say_failure(prompt, command, only)
+        elif command.local:
             await self._answer(prompt, command, call.arguments)
         elif command.body is not None:
             self._expand(prompt, expansion_of(command, call.arguments), _call_fields(prompt, command, call.arguments))
@@ -155,14 +158,14 @@ class CommandRunner:
             if not (blocks := _blocks(await self._fetch(command.name, words), command.name)):
                 raise McpError(f"{command.name} returned no messages")
         except McpError as error:
-            await self._say_failure(prompt, command, str(error))
+            await self._say_failure(prompt, command, f"Error: {error}")  # in the result too, as CLI 2.1.325 does
             return
         self._queue.put_first(expanded(prompt, blocks, Expansion(()), _call_fields(prompt, command, arguments)))
 
     async def _say_failure(self, prompt: Prompt, command: Command, reason: str) -> None:
         if prompt.uuid:
             await self._lines.tell_lifecycle(prompt.uuid, "started")
-        await self._local.say(command.name, f"Error: {reason}")  # in the result too, as CLI 2.1.325 does
+        await self._local.say(command.name, reason)
         if prompt.uuid:
             await self._lines.tell_lifecycle(prompt.uuid, "completed")
 

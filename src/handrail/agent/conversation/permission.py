@@ -20,7 +20,7 @@ from handrail.agent.session import Session
 from handrail.agent.speaker import Speaker
 from handrail.connection import ControlError, Disconnected
 from handrail.files.resolve import Disk, real_path
-from handrail.permissions.circumstances import Decision, Step, World
+from handrail.permissions.circumstances import Circumstances, Decision, Step, World
 from handrail.permissions.decide import decide, with_hook
 from handrail.permissions.modes import class_of
 from handrail.permissions.paths.patterns import escape
@@ -36,6 +36,9 @@ Judge = Callable[[], Decision]
 """Decides a call by the current rules and mode."""
 NOTIFY_AFTER: Final = 6.0
 """Seconds that a permission request is pending before the Notification hooks run."""
+_MODES_OF_SUBAGENTS: Final = frozenset({"acceptEdits", "dontAsk", "plan"})
+"""The modes that the definition of a subagent can choose. Only the user can choose bypassPermissions."""
+_ASKING_LESS: Final = frozenset({"acceptEdits", "bypassPermissions"})
 _INVALID: Final = (
     "The canUseTool callback returned an invalid permission result: {why}. It must be"
     ' {{"behavior": "allow", "updatedInput"?: object}} or {{"behavior": "deny", "message": string}}.'
@@ -81,6 +84,8 @@ class Question(Struct, frozen=True):
     """The paths of the call, which the tool will open as they were decided on; None to look at the disk each time."""
     folder: str = ""
     """Where the shell is, if it left the working folder."""
+    harmless: bool = False
+    """Runs unless a rule says otherwise."""
 
 
 class Permission:
@@ -89,6 +94,7 @@ class Permission:
     `ask_host` is None without a host to ask; `ask_hooks` runs the PermissionRequest hooks with the suggestions for
     the call; `notify` runs the Notification hooks when the user has to wait for an answer; `outputs` lists the folders
     of this session's own tool output, which may be read without asking, with Read and with commands that only read.
+    `mode` is the mode of a subagent, if its definition names one.
     """
 
     def __init__(
@@ -99,9 +105,12 @@ class Permission:
         ask_hooks: Callable[[Question, list[JsonObject]], Awaitable[JsonObject | None]],
         notify: Callable[[Question], Awaitable[None]],
         outputs: Callable[[], tuple[str, ...]] = tuple,
+        *,
+        mode: str = "",
     ) -> None:
         self._session, self._speaker = session, speaker
         self._ask_host, self._ask_hooks, self._notify, self._outputs = ask_host, ask_hooks, notify, outputs
+        self._mode = mode
         self._ruled: tuple[tuple[str, ...], list[SourcedRule]] = ((), [])
         """The folders of output for which rules were written, and these rules."""
         self.notify_after = NOTIFY_AFTER
@@ -112,7 +121,7 @@ class Permission:
         """Decide one call. `hook`: the decision of PreToolUse hooks, `why`: their reason."""
 
         def judge() -> Decision:
-            decision, circumstances = self._decide(question, question.input), self._session.circumstances
+            decision, circumstances = self._decide(question, question.input), self._in_mode(self._session.circumstances)
             return decision if hook is None else with_hook(decision, hook, why, circumstances=circumstances)
 
         decision = judge()
@@ -126,7 +135,7 @@ class Permission:
 
     async def check_uncaged(self, question: Question, tried: str) -> Verdict:
         """Ask whether a call that the cage stopped may run outside of it. `tried`: what the cage stopped."""
-        circumstances = self._session.circumstances
+        circumstances = self._in_mode(self._session.circumstances)
         step = Step("ask", tried, "sandboxOverride", subject=question.tool)
         decision = Decision("ask", tried, "sandboxOverride", steps=(step,))
         if self._ask_host is not None and circumstances.can_prompt and circumstances.mode != "dontAsk":
@@ -137,13 +146,20 @@ class Permission:
         return _settled(question, decision)
 
     def _decide(self, question: Question, input: JsonObject) -> Decision:
-        circumstances = self._session.circumstances_for(question.tool, input)
-        circumstances = replace(circumstances, rules=(*circumstances.rules, *self._output_rules()))
+        circumstances = self._in_mode(self._session.circumstances_for(question.tool, input))
+        own = [SourcedRule(Rule(question.tool), "allow", "session")] if question.harmless else []
+        circumstances = replace(circumstances, rules=(*circumstances.rules, *self._output_rules(), *own))
         if class_of(question.tool) == "execute":
             from handrail.cage.guards import find_guard  # imported late: a session that runs no command starts faster
 
             circumstances = replace(circumstances, cage=find_guard() is not None, folder=question.folder)
         return decide(question.tool, input, circumstances, question.paths or Disk(circumstances.anchors))
+
+    def _in_mode(self, circumstances: Circumstances) -> Circumstances:
+        """The circumstances in the mode of a subagent, which does not limit a session that asks less."""
+        if self._mode not in _MODES_OF_SUBAGENTS or circumstances.mode in _ASKING_LESS:
+            return circumstances
+        return replace(circumstances, mode=self._mode)  # type: ignore[arg-type]
 
     def _output_rules(self) -> list[SourcedRule]:
         """Rules that allow reading this session's own tool output, in both spellings of its folders."""

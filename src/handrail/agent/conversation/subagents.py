@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, cast
 
 from msgspec import Meta, Struct, ValidationError
+from msgspec.structs import replace
 
 from handrail.agent.base import Output, Prompt
 from handrail.agent.blocks import text_block
@@ -66,7 +67,9 @@ class TaskInput(Struct):
     prompt: Annotated[str, Meta(description="Everything the subagent needs to know")]
     subagent_type: Annotated[str, Meta(description="Which kind of subagent")] = _DEFAULT_KIND
     run_in_background: Annotated[bool | None, Meta(description="Do not wait for the report")] = None
-    model: str | None = None
+    model: Annotated[
+        Literal["sonnet", "opus", "haiku", "fable"] | None, Meta(description="Instead of the model of its kind")
+    ] = None
 
 
 class Subagents(Struct, frozen=True):
@@ -92,6 +95,10 @@ class Subagents(Struct, frozen=True):
     side_requests: Callable[[], SideRequests]
     tell_main: Callable[[Prompt], None]
     """Queues a prompt for the main conversation."""
+    note_denial: Callable[[JsonObject], None]
+    """Takes a call that was denied, for the `result` line."""
+    skill_text: Callable[[str], str]
+    """The instructions of a skill by name; "" if it is unknown."""
     summarizes: Callable[[], bool]
     """Whether the host wants the model to say from time to time what a subagent does."""
 
@@ -141,13 +148,14 @@ class Task(Tool[TaskInput]):
         return given.description
 
     async def check(self, given: TaskInput, desk: Desk) -> None:
-        kind = given.subagent_type
+        kind = _name_in(self._subagents().kinds(), given.subagent_type)
         if rule := _denying(self._subagents().session, kind):
             raise ToolFailed(f"Agent type '{kind}' has been denied by permission rule '{rule.rule}' from {rule.scope}.")
 
     async def run(self, given: TaskInput, desk: Desk) -> Outcome:
         subagents = self._subagents()
         kinds = subagents.kinds()
+        given = replace(given, subagent_type=_name_in(kinds, given.subagent_type))
         kind = kinds.get(given.subagent_type)
         if kind is None:
             raise ToolFailed(f"Agent type '{given.subagent_type}' not found. Available agents: {', '.join(kinds)}")
@@ -247,14 +255,15 @@ class _Run:
             agent_transcript=str(self._sidechain.path),
             max_turns=self._kind.max_turns or MOST_ROUNDS,
             memory=parts.memory if self._kind.reads_memory else None,
+            permission_mode=self._kind.permission_mode,
+            note_denial=parts.note_denial,
         )
 
     def is_background(self) -> bool:
         """Whether it runs in the background, which is the default."""
         if not self._parts.session.has_background:
             return False
-        background = self._given.run_in_background
-        return (background if background is not None else self._kind.background) is not False
+        return self._kind.background or self._given.run_in_background is not False
 
     def _tools(self) -> dict[str, Tool[Any]]:
         """The tools of its kind; never another subagent, a question or a plan."""
@@ -278,10 +287,9 @@ class _Run:
             end = await self._foreground.wait(work, self._call_id)
         except MovedToBackground:
             return self._launched(lambda run: self._report(run, work), moved=True)
-        status = "failed" if end.failure else "completed"
-        await speaker.system("task_notification", **ids, status=status, summary=self._given.description, output_file="")
-        if end.failure is not None:
-            raise ToolFailed(f"The subagent failed: {end.failure.text}")
+        await speaker.system(
+            "task_notification", **ids, status="completed", summary=self._given.description, output_file=""
+        )
         text = _report(end, self._thread.max_turns)
         shown = f"Report of the subagent, in its words and not the user's:\n\n{text}"
         if self._parts.session.has_background:
@@ -361,10 +369,9 @@ class _Run:
         end = await work
         while self._inbox and not end.failure:  # it came after the last step
             end = await self._work()
-        text = end.failure.text if end.failure else _report(end, self._thread.max_turns)
+        text = _report(end, self._thread.max_turns)
         run.write(text.encode())
-        word = "failed" if end.failure else "completed"
-        return word, f'Agent "{self._given.description}" {word}. Its report:\n{text}'
+        return "completed", f'Agent "{self._given.description}" completed. Its report:\n{text}'
 
     async def _converse(self) -> End:
         """Work on the prompt of the call."""
@@ -372,6 +379,9 @@ class _Run:
         thread = self._thread
         found = await thread.hear("SubagentStart", thread.hook_input("SubagentStart"))
         thread.history.add_user(self._given.prompt)
+        for name in self._kind.skills:
+            if text := self._parts.skill_text(name):
+                thread.history.add_user(text)
         for text in found.additional_context:
             thread.history.add_user(text)
         await thread.speaker.user([text_block(self._given.prompt)])
@@ -473,8 +483,15 @@ def _denying(session: Session, kind: str) -> SourcedRule | None:
     return None
 
 
+def _name_in(kinds: Mapping[str, AgentKind], name: str) -> str:
+    """The name of a kind as it is defined, if the model wrote it in other letters."""
+    return name if name in kinds else next((one for one in kinds if one.lower() == name.lower()), name)
+
+
 def _report(end: End, max_turns: int | None) -> str:
-    """The report of a subagent, or why it is missing."""
+    """The report of a subagent, or why it is missing. As in the CLI, an error of the API takes its place."""
+    if end.failure is not None:
+        return end.failure.text
     if end.reason == "max_turns":
         return f"The subagent stopped at its limit of {max_turns} turns, before it had a report."
     if end.reason == "budget_exhausted":

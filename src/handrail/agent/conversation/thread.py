@@ -43,8 +43,10 @@ class Thread:
 
     `tools` and `system` are called for every round, because servers, rules and the mode change between rounds.
     `ask_host` asks for permission; None without a host to ask. `memory` has the memory files; None if the thread does
-    without. `preface` are further texts that are sent before the first prompt. `state_notes` are texts about the state
-    of the session, which a compaction must not lose. `answer` is the answer being received, `open_calls` are the calls
+    without. `permission_mode` is the mode of its calls; "" for the session's. `note_denial` takes calls that were
+    denied; None if the thread counts them itself. `preface` are further texts that are sent before the first prompt.
+    `state_notes` are texts about the state of the session, which a compaction must not lose. `answer` is the answer
+    being received, `open_calls` are the calls
     without a result: an interrupt has to finish both.
     """
 
@@ -68,12 +70,16 @@ class Thread:
         agent_transcript: str = "",
         max_turns: int | None = None,
         memory: Memory | None = None,
+        permission_mode: str = "",
+        note_denial: Callable[[JsonObject], None] | None = None,
         preface: Callable[[], Iterable[str]] = tuple,
         state_notes: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self.session, self.speaker, self.history, self.desk = session, speaker, history, desk
         self.model, self.ledger, self.hooks = model, ledger, hooks
-        self.permission = Permission(session, speaker, ask_host, self._ask_hooks, self._notify, self._outputs)
+        self.permission = Permission(
+            session, speaker, ask_host, self._ask_hooks, self._notify, self._outputs, mode=permission_mode
+        )
         self.tools, self.system, self.model_name, self._transcript = tools, system, model_name, transcript
         self.agent_id, self.agent_type, self.max_turns = agent_id, agent_type, max_turns
         self._agent_transcript, self.memory = agent_transcript, memory
@@ -89,6 +95,7 @@ class Thread:
         self.answer: Answer | None = None
         self.open_calls: dict[str, JsonObject] = {}
         self.denials: list[JsonObject] = []
+        self._note_denial = note_denial
         self.structured: Any = None
         """The answer that fits the schema of the host."""
         self.bad_outputs = 0
@@ -102,6 +109,13 @@ class Thread:
         """Reset what counts for one turn."""
         self.answer, self.open_calls, self.denials, self.timing = None, {}, [], TurnTiming()
         self.structured, self.bad_outputs, self.deferred, self.prompt_id = None, 0, None, new_id()
+
+    def add_denial(self, call: JsonObject) -> None:
+        """Count a call that was denied. Those of a subagent count in the turn of the main conversation."""
+        if self._note_denial is not None:
+            self._note_denial(call)
+        else:
+            self.denials.append(call)
 
     # Hooks
 

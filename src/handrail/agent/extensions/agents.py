@@ -31,7 +31,12 @@ class AgentKind(Struct, frozen=True):
     disallowed_tools: list[str] = []
     model: str = ""
     max_turns: int | None = None
-    background: bool | None = None
+    background: bool = False
+    """Whether it always runs in the background, whatever its call says."""
+    permission_mode: str = ""
+    """The permission mode for its calls; "" for the session's."""
+    skills: list[str] = []
+    """Names of skills that are loaded before it begins."""
     reads_memory: bool = True
     """Whether it is sent the memory files."""
     isolation: str = ""
@@ -172,15 +177,28 @@ def _kinds_in(folder: str, prefix: str = "", *, trusted: bool = True) -> dict[st
     kinds: dict[str, AgentKind] = {}
     for name, whole_head, body in read_folder(folder) if folder else ():
         head = whole_head if trusted else without_powers(whole_head)
-        kinds[f"{prefix}{head.get('name') or name}"] = AgentKind(
-            str(head.get("description") or ""),
+        about = str(head.get("description") or "")
+        named = str(head.get("name") or (name if prefix else ""))  # only a plugin's is named after its file
+        if not named or not (about or prefix):
+            continue  # the folder may hold other notes too
+        kinds[f"{prefix}{named}"] = AgentKind(
+            about,
             body,
             list(texts_of(head["tools"])) if head.get("tools") else None,
             list(texts_of(head.get("disallowedTools"))),
             model=str(head.get("model") or ""),
+            max_turns=_count(head.get("maxTurns")),
+            background=head.get("background") is True,
+            permission_mode=str(head.get("permissionMode") or ""),
+            skills=list(texts_of(head.get("skills"))),
             isolation=str(head.get("isolation") or ""),
         )
     return kinds
 
 
-_NAMES: Final = {"disallowedTools": "disallowed_tools", "maxTurns": "max_turns"}
+def _count(value: Any) -> int | None:
+    """A positive number in a head; None for anything else."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and int(value) else None
+
+
+_NAMES: Final = {"disallowedTools": "disallowed_tools", "maxTurns": "max_turns", "permissionMode": "permission_mode"}

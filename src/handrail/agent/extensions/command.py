@@ -26,6 +26,7 @@ class Command(Struct, frozen=True):
     trusted   its `!` lines run, and the head of its file grants tools
     grants    allow rules for the turn it starts
     folder    the folder of a skill's files
+    harmless  the head of its file only describes and limits
     hidden    it works but is not listed
     """
 
@@ -40,6 +41,7 @@ class Command(Struct, frozen=True):
     grants: tuple[str, ...] = ()
     model: str = ""
     folder: str = ""
+    harmless: bool = False
     source: str = ""
     for_model: bool = True
     """Whether the model may load the skill by itself."""
@@ -77,7 +79,8 @@ def skills_in(source: Source, folder: str = "skills", *, prefix: str = "") -> It
 
 
 def _command(name: str, head: JsonObject, body: str, source: Source, *, folder: str = "") -> Command:
-    head = head if source.trusted else without_powers(head)
+    plain = without_powers(head)
+    harmless, head = plain == head, head if source.trusted else plain
     about = head.get("description") or next((line for line in body.splitlines() if line.strip(" #")), "")
     return Command(
         name,
@@ -88,6 +91,7 @@ def _command(name: str, head: JsonObject, body: str, source: Source, *, folder: 
         grants=texts_of(head.get("allowed-tools")),
         model="" if head.get("model") in (None, "inherit") else str(head["model"]),
         folder=folder,
+        harmless=harmless,
         source=source.scope,
         for_model=head.get("disable-model-invocation") is not True,
         for_user=head.get("user-invocable") is not False,

@@ -26,6 +26,7 @@ __all__ = [
     "failure_text",
     "inline_limit",
     "keep_in",
+    "malformed",
     "resource_content",
     "save_large",
     "server_key",
@@ -59,6 +60,14 @@ PICTURES: Final = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif
 DEFAULT_TOKENS: Final = 25_000
 CHARACTERS_PER_TOKEN: Final = 4
 MOST_INLINE: Final = 1024 * 1024
+_FIELDS: Final[Mapping[Any, tuple[str, type]]] = {
+    "text": ("text", str),
+    "image": ("data", str),
+    "audio": ("data", str),
+    "resource": ("resource", dict),
+    "resource_link": ("uri", str),
+}
+"""The field that a block of each type must have, and the type of its value."""
 
 
 # Names and descriptions
@@ -127,6 +136,23 @@ def inline_limit(environment: Mapping[str, str]) -> int:
     tokens = environment.get("MAX_MCP_OUTPUT_TOKENS", "")
     chosen = int(tokens) if tokens.isascii() and tokens.isdecimal() and len(tokens) < 9 else DEFAULT_TOKENS
     return min(max(chosen, 100) * CHARACTERS_PER_TOKEN, MOST_INLINE)
+
+
+def malformed(result: JsonObject) -> str:
+    """What is wrong with the shape of a result; "" if nothing is. A missing `content` is empty."""
+    content = result.get("content", [])
+    if not isinstance(content, list):
+        return "`content` is not a list"
+    for index, block in enumerate(cast("list[Any]", content)[:MOST_BLOCKS]):
+        if not isinstance(block, dict):
+            return f"`content[{index}]` is not an object"
+        kind = cast("JsonObject", block).get("type")
+        if kind not in _FIELDS:
+            return f"`content[{index}]` has the unknown type {clean(kind, 40)!r}"
+        field, type_ = _FIELDS[kind]
+        if not isinstance(cast("JsonObject", block).get(field), type_):
+            return f"`content[{index}].{field}` is missing or of the wrong type"
+    return ""
 
 
 def shown(result: JsonObject, *, server: str, limit: int, keep: Keep) -> Shown:

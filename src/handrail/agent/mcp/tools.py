@@ -11,7 +11,15 @@ import msgspec
 from msgspec import Meta
 
 from handrail.agent.errors import McpError
-from handrail.agent.mcp.content import failure_text, inline_limit, keep_in, resource_content, save_large, shown
+from handrail.agent.mcp.content import (
+    failure_text,
+    inline_limit,
+    keep_in,
+    malformed,
+    resource_content,
+    save_large,
+    shown,
+)
 from handrail.agent.mcp.link import ServerLink, ToolEntry
 from handrail.agent.tools.base import Outcome, Tool, ToolFailed
 
@@ -58,6 +66,8 @@ class McpTool(Tool[Any]):
             result = await self.link.call(self.entry.name, given, call_id=desk.call_id, limit=self.limit)
         except McpError as error:
             raise ToolFailed(str(error)) from None
+        if problem := malformed(result):
+            raise ToolFailed(f'MCP server "{self.link.name}" returned a malformed result: {problem}')
         key, limit = self.link.key, inline_limit(desk.environment)
         keep = keep_in(desk.results_folder, key, call_id=desk.call_id)
         failed = result.get("isError") is True
@@ -65,7 +75,8 @@ class McpTool(Tool[Any]):
         found = shown(result, server=key, limit=limit, keep=keep_in("", key) if saved else keep)
         if failed:
             raise ToolFailed(failure_text(found.content))
-        return Outcome(saved or found.content, found.detail)
+        nothing = [{"type": "text", "text": f"({self.name} completed with no output)"}]
+        return Outcome(saved or found.content or nothing, found.detail)
 
 
 def mcp_tool(link: ServerLink, entry: ToolEntry, *, limit: float, pins: dict[str, str]) -> McpTool:

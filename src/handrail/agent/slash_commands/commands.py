@@ -103,11 +103,10 @@ class Commands:
         return [described(command) for command in self._listed()]
 
     def find(self, name: str) -> Command | None:
-        """The command of this name that a user may call."""
+        """The command of this name."""
         if name.startswith("mcp__"):
             return next((one for one in self._of_servers() if one.name == name), None)
-        found = self.known.get(name)
-        return found if found is not None and found.for_user else None
+        return self.known.get(name)
 
     def server_prompt(self, name: str) -> JsonObject:
         """The entry of a server's prompt."""

@@ -295,6 +295,7 @@ _TERMINAL: Final = (
 _UNAVAILABLE: Final = tuple(
     Local(_command(name, hidden=True), _unavailable(name), outcome="unavailable_headless") for name in _TERMINAL
 )
-LOCAL: Final[Mapping[str, Local]] = {local.command.name: local for local in (*_ALL, *_UNAVAILABLE)}
+_OTHER_NAMES: Final = tuple(Local(_command(name, hidden=True), _clear, speaks=True) for name in ("new", "reset"))
+LOCAL: Final[Mapping[str, Local]] = {local.command.name: local for local in (*_ALL, *_OTHER_NAMES, *_UNAVAILABLE)}
 COMMANDS: Final = tuple(local.command for local in _ALL)
-TERMINAL_COMMANDS: Final = tuple(local.command for local in _UNAVAILABLE)
+TERMINAL_COMMANDS: Final = tuple(local.command for local in (*_OTHER_NAMES, *_UNAVAILABLE))

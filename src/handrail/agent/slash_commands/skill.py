@@ -53,6 +53,10 @@ class Skill(Tool[SkillInput]):
     def describe(self, given: SkillInput) -> str:
         return f"Load the skill {given.skill}"
 
+    def is_harmless(self, given: SkillInput) -> bool:
+        """A skill without powers is text, which can run nothing by itself."""
+        return self._find(given.skill).harmless
+
     async def check(self, given: SkillInput, desk: Desk) -> None:
         self._find(given.skill)
 

@@ -61,7 +61,7 @@ class AskUserQuestionInput(Struct, frozen=True):
     """The questions; the host fills in `answers` and `annotations`."""
 
     questions: Annotated[list[Question], Meta(description="One to four questions.")]
-    answers: dict[str, Any] | None = None
+    answers: dict[str, str | list[str]] | None = None
     annotations: dict[str, Any] | None = None
 
 

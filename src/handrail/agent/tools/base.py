@@ -95,6 +95,10 @@ class Tool(Generic[Given]):
         """Whether this call may run at the same time as others."""
         return self.concurrent
 
+    def is_harmless(self, given: Given) -> bool:
+        """Whether this call runs unless a rule says otherwise."""
+        return False
+
     def describe(self, given: Given) -> str:
         """A short description of the call for the permission prompt."""
         return ""

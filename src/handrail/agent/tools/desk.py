@@ -159,6 +159,7 @@ class Desk:
     messages       delivers messages to subagents; None if there are none
     agent_id       the id of the subagent that runs the call; "" for the main conversation
     set_plan_mode  enters or leaves plan mode
+    is_planning    whether the session is in plan mode
     may_read       whether a resolved file may be read without asking
     paths          the paths of the call; the permission is decided on them, and the tool opens them
     results_folder the folder for output too large for the conversation; "" for none
@@ -190,6 +191,7 @@ class Desk:
         ask_model: Callable[[str], Awaitable[str]] = _no_model,
         search_web: SearchWeb | None = None,
         set_plan_mode: Callable[[bool], None] = _ignore,
+        is_planning: Callable[[], bool] = lambda: True,
         may_read: Callable[[Resolved], bool] = lambda resolved: True,
         results_folder: str = "",
         plans_folder: str = "",
@@ -214,7 +216,7 @@ class Desk:
         self.before_change = before_change
         self.ask_model = ask_model
         self.search_web = search_web
-        self.set_plan_mode = set_plan_mode
+        self.set_plan_mode, self.is_planning = set_plan_mode, is_planning
         self.may_read = may_read
         self.results_folder, self.plans_folder = results_folder, plans_folder
         self.sandbox, self.private_addresses = sandbox, private_addresses

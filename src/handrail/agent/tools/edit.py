@@ -100,6 +100,8 @@ class _Change:
         if problem := _match_problem(given, len(found), text):
             # The text may have been there when the file was read.
             raise ToolFailed(CHANGED if self.stale else problem)
+        if wanted and not new and not wanted.endswith("\n") and (lines := occurrences(text, wanted + "\n")):
+            found, wanted = lines, wanted + "\n"  # a line that is deleted leaves no empty one behind
         self._replaced = text[found[0] : found[0] + len(wanted)] if found else ""
         self.new = replaced(text, found, wanted, new) if found else new
 

@@ -47,6 +47,12 @@ cleared."""
     def describe(self, given: NotebookEditInput) -> str:
         return given.notebook_path.rpartition("/")[2]
 
+    async def check(self, given: NotebookEditInput, desk: Desk) -> None:
+        """Fail before the user is asked. Skipped for unreadable files, whose state the error would reveal."""
+        resolved = desk.resolve(given.notebook_path)
+        if desk.may_read(resolved) and (problem := _problem(given, resolved, desk)):
+            raise ToolFailed(problem)
+
     async def run(self, given: NotebookEditInput, desk: Desk) -> Outcome:
         resolved = desk.resolve(given.notebook_path)
         if problem := _problem(given, resolved, desk):

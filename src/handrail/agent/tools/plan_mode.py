@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct, field
 
 from handrail.agent.record.journal import make_private
-from handrail.agent.tools.base import JsonObject, Outcome, Tool, explain_file_errors
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, explain_file_errors
 from handrail.files.errors import FileError
 from handrail.files.open import Root
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["EnterPlanMode", "ExitPlanMode", "ExitPlanModeInput", "plan_file", "read_plan"]
 
 _ENTERED = "Entered plan mode. Explore what there is and work out how to go about it; change nothing yet."
+
+_NOT_PLANNING = "You are not in plan mode. Call EnterPlanMode first; if your plan is approved already, carry it out."
 
 
 class EnterPlanModeInput(Struct, frozen=True):
@@ -68,6 +70,10 @@ If the user rejects it, change the plan as they say and present it again."""
 
     def describe(self, given: ExitPlanModeInput) -> str:
         return (given.plan or "").strip().partition("\n")[0]
+
+    async def check(self, given: ExitPlanModeInput, desk: Desk) -> None:
+        if not desk.is_planning():
+            raise ToolFailed(_NOT_PLANNING)
 
     async def run(self, given: ExitPlanModeInput, desk: Desk) -> Outcome:
         before = read_plan(desk)
