@@ -30,6 +30,15 @@ def test_claude_is_used_if_it_is_signed_in(environment: dict[str, str], tmp_path
     assert (found.version, found.model) == ("2.9.9", "its default model")
 
 
+def test_version_of_a_cli_that_did_not_answer_is_asked_again(environment: dict[str, str], tmp_path: Path):
+    answers = tmp_path / "answers"
+    program = tmp_path / "bin" / "claude"
+    program.write_text(f"#!/bin/sh\ntest -e {answers} && echo '2.9.9 (Claude Code)'\n")
+    assert which_cli("claude", environment).version == ""
+    answers.touch()
+    assert which_cli("claude", environment).version == "2.9.9"
+
+
 def test_account_or_key_counts_as_signed_in(environment: dict[str, str], tmp_path: Path):
     assert not signed_in(environment)
     (tmp_path / ".claude.json").write_text(json.dumps({"oauthAccount": {"emailAddress": "me"}}))

@@ -190,7 +190,10 @@ def which_cli(
 
 def _version(path: str) -> str:
     status = os.stat(path)
-    return _version_of_file(path, status.st_mtime_ns, status.st_size)
+    version = _version_of_file(path, status.st_mtime_ns, status.st_size)
+    if not version:  # the CLI did not answer in time; the next call asks it again
+        _version_of_file.cache_clear()
+    return version
 
 
 @lru_cache(maxsize=16)

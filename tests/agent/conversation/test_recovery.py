@@ -81,6 +81,14 @@ def test_max_tokens_is_reduced_to_the_api_limit(message: str, expected: int) -> 
     assert reduced_output(ModelError(message, status=500)) == 0
 
 
+async def test_contradicting_limits_of_the_api_end_the_turn(tmp_path: Path) -> None:
+    too_long = "input length and `max_tokens` exceed context limit: {} + 32000 > 200000"
+    refusals = [http_error(400, message=too_long.format(used)) for used in (180_000, 170_000, 180_000, 170_000)]
+    async with stage(tmp_path, Script.of(*refusals, text("never"))) as host:
+        assert (await host.turn("go"))["is_error"]
+        assert len(host.model.asked) == 2
+
+
 def full(word: str) -> Reply:
     return reply(text(word), usage={"input_tokens": 195_000, "output_tokens": 1})
 

@@ -168,7 +168,8 @@ class Loop:
                     if last and await self._fall_back():
                         attempt = overloads = 0
                         continue
-                if (most_output := reduced_output(error)) and most_output != self._most_output:
+                most_output = reduced_output(error)
+                if most_output and not 0 < self._most_output <= most_output:  # else the API would be asked for ever
                     self._most_output = most_output
                     continue
                 if is_prompt_too_long(error) and await self._make_room():
