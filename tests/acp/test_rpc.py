@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handrail.acp.rpc import RpcError, RpcPeer
+from handrail.acp.rpc import MOST_AT_ONCE, RpcError, RpcPeer
 from handrail.transport.memory import memory_pair
 
 
@@ -71,6 +71,8 @@ async def test_a_request_is_answered(sides: tuple[RpcPeer, Other, list[Any]]):
         ({"jsonrpc": "2.0", "id": 1}, -32600, 1),
         ({"jsonrpc": "2.0", "id": [], "method": "do"}, -32600, None),
         ({"jsonrpc": "2.0", "id": 1.5, "method": "do"}, -32600, None),
+        ({"jsonrpc": "2.0", "id": True, "method": "do"}, -32600, None),
+        ({"jsonrpc": "2.0", "id": {"a": 1}}, -32600, None),
         ({"jsonrpc": "2.0", "id": 1, "method": "fail", "params": 7}, -32001, 1),
         ({"jsonrpc": "2.0", "id": 1, "method": "break"}, -32603, 1),
     ],
@@ -155,6 +157,38 @@ async def test_a_request_after_the_end_fails_at_once():
         await peer.run()
         with pytest.raises(RpcError, match="the connection has ended"):
             await peer.request("ask", {})
+    await ours.close()
+
+
+async def test_an_answer_with_another_type_of_id_is_for_no_request(sides: tuple[RpcPeer, Other, list[Any]]):
+    peer, other, _ = sides
+    asked = [asyncio.create_task(peer.request("ask", {"n": n})) for n in range(2)]
+    first, second = [(await other.read())["id"] for _ in asked]
+    for number in (True, False, 1.0, "1", None, [1]):
+        await other.send({"jsonrpc": "2.0", "id": number, "result": "stolen"})
+    await other.send({"jsonrpc": "2.0", "id": second, "result": "second"})
+    await other.send({"jsonrpc": "2.0", "id": first, "result": "first"})
+    assert await asyncio.gather(*asked) == ["first", "second"]
+
+
+async def test_refusals_that_are_never_read_do_not_pile_up():
+    ours, theirs = memory_pair()
+    await ours.start()
+    await theirs.start()
+
+    async def refuse(method: str, params: Any) -> Any:
+        raise RpcError(-1, "x" * 10_000)
+
+    peer = RpcPeer(ours, refuse, lambda method, params: None)
+    running = asyncio.create_task(peer.run())
+    before = len(asyncio.all_tasks())
+    async with asyncio.timeout(30):
+        for number in range(5000):
+            await theirs.send(b"junk\n")
+            await theirs.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "do"}).encode() + b"\n")
+        assert len(asyncio.all_tasks()) - before <= 2 * MOST_AT_ONCE
+        await theirs.close()
+        await running
     await ours.close()
 
 
