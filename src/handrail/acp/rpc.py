@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 import msgspec
 
@@ -199,12 +199,12 @@ class RpcPeer:
         task.add_done_callback(self._refusing.discard)
 
 
-def _is_number(id: Any) -> bool:
+def _is_number(id: Any) -> TypeGuard[int]:
     """Whether an id is a number. JSON's true and false are not, although Python counts with them."""
     return isinstance(id, int) and not isinstance(id, bool)
 
 
-def _is_id(id: Any) -> bool:
+def _is_id(id: Any) -> TypeGuard[int | str]:
     return isinstance(id, str) or _is_number(id)
 
 
