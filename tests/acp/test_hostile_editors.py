@@ -187,11 +187,11 @@ async def test_too_many_requests_at_once_are_refused(tmp_path: Path, behind: str
         pytest.skip("the socket limits the rate of its messages")
     async with an_editor(tmp_path / "w", Script([reply(text("Here."))])) as editor:
         session = await editor.open()
-        asked = [editor.peer.request("session/list", {}) for _ in range(1500)]
+        asked = [editor.peer.request("session/list", {}) for _ in range(600)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         refused = [one for one in answers if isinstance(one, BaseException)]
         assert all("too many requests at once" in str(one) for one in refused)
-        assert len(refused) < len(answers)
+        assert 0 < len(refused) < len(answers)
         assert await editor.prompt(session, "hello") == "end_turn"
 
 

@@ -171,25 +171,42 @@ async def test_an_answer_with_another_type_of_id_is_for_no_request(sides: tuple[
     assert await asyncio.gather(*asked) == ["first", "second"]
 
 
-async def test_refusals_that_are_never_read_do_not_pile_up():
+async def test_refusals_that_are_not_read_stop_the_other_side():
     ours, theirs = memory_pair()
     await ours.start()
     await theirs.start()
 
     async def refuse(method: str, params: Any) -> Any:
-        raise RpcError(-1, "x" * 10_000)
+        raise RpcError(-1, method)
 
-    peer = RpcPeer(ours, refuse, lambda method, params: None)
-    running = asyncio.create_task(peer.run())
-    before = len(asyncio.all_tasks())
-    async with asyncio.timeout(30):
-        for number in range(5000):
-            await theirs.send(b"junk\n")
-            await theirs.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "do"}).encode() + b"\n")
-        assert len(asyncio.all_tasks()) - before <= 2 * MOST_AT_ONCE
+    peer, lines = RpcPeer(ours, refuse, lambda method, params: None), 40_000
+
+    async def send() -> None:
+        for _ in range(lines // 1000):
+            await theirs.send((b"junk" * 25 + b"\n") * 1000)
+
+    running, sending = asyncio.create_task(peer.run()), asyncio.create_task(send())
+    async with asyncio.timeout(60):
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert not sending.done()
+        refused = 0
+        while refused < lines:
+            refused += (await theirs.receive()).count(b"\n")
         await theirs.close()
-        await running
+        await asyncio.gather(sending, running)
+    assert refused == lines
     await ours.close()
+
+
+async def test_every_request_of_a_burst_is_answered(sides: tuple[RpcPeer, Other, list[Any]]):
+    _, other, _ = sides
+    wait = [json.dumps({"jsonrpc": "2.0", "id": number, "method": "wait"}) for number in range(MOST_AT_ONCE)]
+    more = [json.dumps({"jsonrpc": "2.0", "id": f"more{number}", "method": "do"}) for number in range(1000)]
+    await other.send("\n".join([*wait, *more]).encode())
+    answers = [await other.read() for _ in more]
+    assert [answer["id"] for answer in answers] == [f"more{number}" for number in range(1000)]
+    assert {answer["error"]["code"] for answer in answers} == {-32600}
 
 
 async def test_reading_pauses_between_reads():

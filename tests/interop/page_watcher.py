@@ -18,13 +18,22 @@ class PageWatcher:
 
     def __init__(self) -> None:
         self.text = ""
+        self.said: str | None = None
         self._changed = asyncio.Condition()
         self._reload, self._end = asyncio.Event(), asyncio.Event()
 
     async def until(self, holds: Callable[[str], object]) -> None:
-        """Wait until the page shows something."""
+        """Wait until the page shows something. Fails if the program of the browser ends before."""
         async with self._changed:
-            await self._changed.wait_for(lambda: holds(self.text))
+            await self._changed.wait_for(lambda: holds(self.text) or self.said is not None)
+            assert holds(self.text), self.said
+
+    async def run(self, program: asyncio.subprocess.Process) -> None:
+        """Wait for the end of the browser's program."""
+        said, _ = await program.communicate()
+        async with self._changed:
+            self.said = said.decode()
+            self._changed.notify_all()
 
     async def reload(self) -> None:
         """Reload the page once, and wait until it shows a conversation again."""
@@ -69,12 +78,13 @@ async def watching_page(link: str, session: str) -> AsyncIterator[PageWatcher]:
         run = await asyncio.create_subprocess_exec(
             *command, cwd=WEB, env={**os.environ, **told}, stdout=PIPE, stderr=STDOUT, start_new_session=True
         )
+        running = asyncio.create_task(watcher.run(run))
         try:
             yield watcher
             watcher.end()
-            said, _ = await run.communicate()
-            assert run.returncode == 0, said.decode()
+            await running
+            assert run.returncode == 0, watcher.said
         finally:
             if run.returncode is None:
                 os.killpg(run.pid, signal.SIGKILL)  # with its browser
-                await run.communicate()
+            await running

@@ -15,6 +15,7 @@ test("a page watches a session", { timeout: 240_000 }, async () => {
   const context = await (await sharedBrowser()).newContext({ viewport: { ...TALL, height: 6000 }, reducedMotion: "reduce" });
   const visitor = new Visitor(await context.newPage(), context, { origin } as Server);
   const { page } = visitor;
+  page.setDefaultTimeout(60_000); // the machine is busy with the processes behind the page too
   let reports = Promise.resolve();
   await page.exposeFunction("report", (text: string) => {
     reports = reports.then(async () => void (await fetch(`${REPORT}/text`, { method: "POST", body: text })));
@@ -23,9 +24,11 @@ test("a page watches a session", { timeout: 240_000 }, async () => {
   const watch = async (): Promise<void> => {
     await page.reload();
     await visitor.log.waitFor();
-    await visitor.log.evaluate((log: HTMLElement) => {
-      const report = () => (window as unknown as { report: (text: string) => void }).report(log.innerText);
-      new MutationObserver(report).observe(log, { subtree: true, childList: true, characterData: true });
+    await page.evaluate(() => {
+      // The element of the conversation is replaced while it loads.
+      const shown = () => document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "";
+      const report = () => (window as unknown as { report: (text: string) => void }).report(shown());
+      new MutationObserver(report).observe(document.body, { subtree: true, childList: true, characterData: true });
       report();
     });
   };

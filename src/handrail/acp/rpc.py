@@ -36,8 +36,7 @@ CONNECTION_ENDED: Final = -32099
 """Never sent: the other side ended before it answered."""
 NOT_FOUND: Final = -32002
 MOST_AT_ONCE: Final = 256
-"""Requests of the other side that are served at the same time; more are refused. Refusals that it does not read are
-counted too; more are dropped."""
+"""Requests of the other side that are served at the same time; more are refused."""
 CANCEL: Final = "$/cancel_request"
 
 Answer = Callable[[str, Any], Awaitable[Any]]
@@ -77,7 +76,7 @@ class RpcPeer:
         self._next = 0
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._serving: dict[Any, asyncio.Task[None]] = {}
-        self._refusing: set[asyncio.Task[None]] = set()
+        self._refusals: list[dict[str, Any]] = []
         self._ended = False
 
     async def run(self) -> None:
@@ -87,6 +86,10 @@ class RpcPeer:
             while data := await self._transport.receive():
                 for line in splitter.feed(data):
                     self._take(line)
+                # Before the next read: refusals that the other side does not read must not pile up.
+                refusals, self._refusals = self._refusals, []
+                for refusal in refusals:
+                    await self._send(refusal)
                 if self._pause is not None:
                     await self._pause()
         finally:
@@ -94,7 +97,7 @@ class RpcPeer:
             for waiting in self._pending.values():
                 if not waiting.done():
                     waiting.set_exception(RpcError(CONNECTION_ENDED, "the connection has ended"))
-            tasks = [*self._serving.values(), *self._refusing]
+            tasks = list(self._serving.values())
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -192,11 +195,7 @@ class RpcPeer:
         self._refuse(number if _is_id(number) else None, code, text)
 
     def _refuse(self, number: Any, code: int, text: str) -> None:
-        if len(self._refusing) >= MOST_AT_ONCE:
-            return  # the other side sends without reading: answers to everything would fill the memory
-        task = asyncio.create_task(self._send(_error(number, code, text)))
-        self._refusing.add(task)
-        task.add_done_callback(self._refusing.discard)
+        self._refusals.append(_error(number, code, text))
 
 
 def _is_number(id: Any) -> TypeGuard[int]:
