@@ -46,6 +46,14 @@ class Stage:
         through = shlex.split(os.environ.get("HANDRAIL_TEST_ACP_AGENT", ""))
         return [*through, sys.executable, str(scripted_acp_agent.__file__), str(path)]
 
+    def launcher(self, script: dict[str, Any]) -> Path:
+        """A CLI for hosts that start it themselves: `handrail-acp` with an agent that plays the script."""
+        path = self.folder / "launcher"
+        command = shlex.join([str(BIN / "handrail-acp"), "--", *self.command(script)])
+        path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        path.chmod(0o700)
+        return path
+
     @property
     def environment(self) -> dict[str, str]:
         return {**os.environ, "HOME": str(self.home), "ACP_AGENT_LOG": str(self.log)}

@@ -48,6 +48,12 @@ class Circle:
             serving(self.folder, "--cli", launcher, port=self._port, **environment)
         )
 
+    @property
+    def link(self) -> str:
+        """The link to the page that the server printed."""
+        assert self._process is not None
+        return self._process.link
+
     def stop(self) -> None:
         """End the server."""
         if self._process is not None:
@@ -176,12 +182,14 @@ class Watcher:
 
 
 @contextlib.asynccontextmanager
-async def a_circle(folder: Path, agent: Sequence[str], **environment: str) -> AsyncIterator[Circle]:
-    """A circle whose server runs."""
+async def a_circle(
+    folder: Path, agent: Sequence[str], *, seconds: float = 120, **environment: str
+) -> AsyncIterator[Circle]:
+    """A circle whose server runs. It ends after these seconds at the latest."""
     circle = Circle(folder, agent, environment)
     try:
         circle.serve()
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(seconds):
             yield circle
     finally:
         circle.stop()

@@ -26,6 +26,8 @@ from tests.bridge.serving import Running, running
 
 BIN = Path(sys.executable).parent
 Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+MESSAGES = "acp-messages.jsonl"
+"""What `checked_agent.py` found in the messages to an official SDK, beside the folder of the editor."""
 
 
 class TestEditor:
@@ -175,6 +177,11 @@ async def connected(
     finally:
         await transport.close()
         await asyncio.wait([reading])
+    if through:
+        # A killed editor may leave half a line.
+        lines = (folder.parent / MESSAGES).read_text().rpartition("\n")[0].splitlines()
+        messages = [msgspec.json.decode(line) for line in lines]
+        assert [message for message in messages if message["violations"]] == []
 
 
 @asynccontextmanager

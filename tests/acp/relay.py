@@ -20,13 +20,19 @@ async def main(url: str, token: str) -> None:
     async with websockets.connect(
         url, additional_headers={"Authorization": f"Bearer {token}"}, max_size=None, proxy=None
     ) as socket:
-        passing = asyncio.create_task(to_editor(socket, editor))
-        splitter = LineSplitter()
-        while data := await editor.receive():
-            for line in splitter.feed(data):
-                assert isinstance(line, bytes)
-                await socket.send(line.decode())
-        passing.cancel()
+        both = [asyncio.create_task(one(socket, editor)) for one in (to_editor, to_server)]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        for task in both:
+            task.cancel()
+        await editor.close()
+
+
+async def to_server(socket: websockets.ClientConnection, editor: StdioTransport) -> None:
+    splitter = LineSplitter()
+    while data := await editor.receive():
+        for line in splitter.feed(data):
+            assert isinstance(line, bytes)
+            await socket.send(line.decode())
 
 
 async def to_editor(socket: websockets.ClientConnection, editor: StdioTransport) -> None:

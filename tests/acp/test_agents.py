@@ -152,12 +152,8 @@ async def test_ids_of_the_agent_separate_messages(stage: Stage):
 
 async def test_the_sdk_drives_an_agent(stage: Stage):
     call = tool_call("c1", "Read a.txt", kind="read", locations=[{"path": "a.txt"}])
-    script = stage.command({"turns": [[call, tool_update("c1", status="completed", rawOutput="text"), chunk("Read.")]]})
-    launcher = stage.folder / "agent"
-    launcher.write_text(f'#!/bin/sh\nexec {BIN / "handrail-acp"} -- {" ".join(script)} "$@"\n')
-    launcher.chmod(0o700)
-    env = {"HOME": str(stage.home)}
-    options = Options(cli_path=launcher, cwd=stage.project, env=env)
+    cli = stage.launcher({"turns": [[call, tool_update("c1", status="completed", rawOutput="text"), chunk("Read.")]]})
+    options = Options(cli_path=cli, cwd=stage.project, env={"HOME": str(stage.home)})
     async with asyncio.timeout(60), Session(options) as session:
         answer = await session.ask("read it")
     assert answer.text == "Read."
@@ -792,6 +788,8 @@ async def test_paths_outside_of_the_project_are_refused(stage: Stage, method: st
         lines = await host.turn("go")
     text = blocks(lines, "assistant", "text")[0]["text"]
     assert text.count("refused: ") == len(steps)
+    refused = "for /etc/passwd, which is not in the working folders of the session"
+    assert notices(lines)[0] == f"Scripted sent {method} {refused}"
     assert of_type(lines, "control_request") == []
     assert (stage.folder / "outside.txt").read_text() == "outside"
 
@@ -864,6 +862,46 @@ async def test_an_invalid_update_is_reported(stage: Stage):
         lines = await host.turn("go")
     assert len(notices(lines)) == 3
     assert notices(lines)[0].startswith("Scripted sent an invalid update: ")
+
+
+async def test_a_damaged_message_is_reported(stage: Stage):
+    cut, long = {"raw": '{"jsonrpc": "2.0", "method"'}, {"raw": '{"jsonrpc": "2.0", ' * 64, "times": 10_000}
+    async with stage.host([{"raw": "Loaded credentials."}, cut, {"raw": '{"id": {}}'}, long, chunk("Fine.")]) as host:
+        lines = await host.turn("go")
+    assert notices(lines) == [
+        "Scripted sent a damaged message: the line is not JSON",
+        "Scripted sent a damaged message: the line is neither a request nor an answer",
+        "Scripted sent a damaged message: the line has 12160000 bytes, more than the limit of 8388608",
+    ]
+    assert lines[-1]["result"] == "Fine."
+
+
+MEBIBYTE = 1024 * 1024
+ENTRY = {"content": "x", "priority": "low", "status": "pending"}
+LARGE = {
+    "text": [chunk("a" * MEBIBYTE)] * 40,
+    "thoughts": [thought("\x01" * MEBIBYTE)] * 8,
+    "one chunk": [chunk("a" * 7 * MEBIBYTE)] * 6,
+    "updates": [chunk("a")] * 20_000,
+    "a plan": [{"update": {"sessionUpdate": "plan", "entries": [ENTRY] * 9999}}],
+    "a title": [tool_call("c", "x" * 6 * MEBIBYTE, kind="execute"), tool_update("c", status="completed")],
+    "a diff": [
+        tool_call("c", "Edit", kind="edit", content=[{"type": "diff", "path": "/a", "newText": "\n" * 3 * MEBIBYTE}]),
+        tool_update("c", status="completed"),
+    ],
+    "an output": [tool_call("c", "Run"), tool_update("c", status="completed", rawOutput='"' * 3 * MEBIBYTE)],
+    "calls": [tool_call(f"c{at}", "Run") for at in range(3000)],
+}
+
+
+@pytest.mark.parametrize("large", LARGE)
+async def test_large_updates_reach_the_host_and_the_session_lives(stage: Stage, large: str):
+    cli = stage.launcher({"turns": [[*LARGE[large], {"stop": "end_turn"}]]})
+    options = Options(cli_path=cli, cwd=stage.project, env={"HOME": str(stage.home)}, include_partial_messages=True)
+    async with asyncio.timeout(60), Session(options) as session:
+        turn = await session.ask("go")
+        assert not turn.message.is_error
+        assert (await session.ask("again")).text == "again"
 
 
 async def test_an_agent_that_ends_fails_its_turn(stage: Stage):

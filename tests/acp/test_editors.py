@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from handrail.testing import Script, hang, http_error, reply, text, thinking, to
 from tests.acp.editor import TestEditor, an_editor, choosing
 
 PERMISSION = "session/request_permission"
+SHOP = Path(__file__).parents[1] / "interop" / "shop_server.py"
 pytestmark = pytest.mark.usefixtures("way")
 
 
@@ -395,6 +397,160 @@ async def test_the_answer_to_a_prompt_has_its_tokens(tmp_path: Path):
         block = {"type": "text", "text": "hello"}
         answer = await editor.peer.request("session/prompt", {"sessionId": session, "prompt": [block]})
         assert answer["usage"]["totalTokens"] >= answer["usage"]["outputTokens"] > 0
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+async def test_an_image_reaches_the_model(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("A dot."))])) as editor:
+        session = await editor.open()
+        image = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
+        assert await editor.prompt(session, "what is it?", image) == "end_turn"
+        assert "image/png" in last_prompt(editor)
+
+
+async def test_each_kind_of_tool_is_shown_with_its_kind(tmp_path: Path):
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    calls = {
+        "read": tool_use("Read", file_path=str(folder / "a.txt")),
+        "search": tool_use("Grep", pattern="one", path=str(folder)),
+        "edit": tool_use("Write", file_path=str(folder / "b.txt"), content="two\n"),
+        "execute": tool_use("Bash", command="echo done"),
+        "fetch": tool_use("WebFetch", url="http://127.0.0.1:1/", prompt="what is there?"),
+        "think": tool_use("TaskCreate", subject="Walk", description="around"),
+        "other": tool_use("from_tomorrow", given=1),
+    }
+    script = Script([*map(reply, calls.values()), reply(text("Done."))])
+    async with an_editor(folder, script, "--model", "claude-sonnet-4-5") as editor:
+        editor.answers[PERMISSION] = choosing("allow")
+        session = await editor.open()
+        assert await editor.prompt(session, "go") == "end_turn"
+        assert [call["kind"] for call in editor.of_kind("tool_call")] == list(calls)
+        ends = {one["toolCallId"]: one["status"] for one in editor.of_kind("tool_call_update")}
+        ended = {call["kind"]: ends[call["toolCallId"]] for call in editor.of_kind("tool_call")}
+        assert ended.keys() == calls.keys()
+        assert [ended[kind] for kind in ("read", "edit", "execute", "other")] == ["completed"] * 3 + ["failed"]
+
+
+async def test_two_sessions_of_an_editor_run_at_once(tmp_path: Path):
+    script = Script([reply(text("First."), hang()), reply(text("Second."))])
+    async with an_editor(tmp_path / "w", script) as editor:
+        first = await editor.open()
+        opened = await editor.peer.request("session/new", {"cwd": str(editor.folder), "mcpServers": []})
+        running = asyncio.create_task(editor.prompt(first, "one"))
+        await editor.until(editor.text)
+        assert await editor.prompt(opened["sessionId"], "two") == "end_turn"
+        await editor.peer.notify("session/cancel", {"sessionId": first})
+        assert await running == "cancelled"
+        shown = {
+            one["sessionId"]: one["update"]["content"]["text"]
+            for one in editor.updates
+            if one["update"]["sessionUpdate"] == "agent_message_chunk"
+        }
+        assert shown == {first: "First.", opened["sessionId"]: "Second."}
+
+
+async def test_cancel_drops_a_queued_prompt_too(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("Busy."), hang()), reply(text("Later."))])) as editor:
+        session = await editor.open()
+        running = asyncio.create_task(editor.prompt(session, "first"))
+        await editor.until(editor.text)
+        queued = asyncio.create_task(editor.prompt(session, "second"))
+        # It is answered after the prompt was sent, so that the prompt is queued.
+        await editor.peer.request("session/set_mode", {"sessionId": session, "modeId": "default"})
+        await editor.peer.notify("session/cancel", {"sessionId": session})
+        assert await asyncio.gather(running, queued) == ["cancelled", "cancelled"]
+        assert await editor.prompt(session, "third") == "end_turn"
+        assert editor.text() == "Busy.Later."
+        assert "second" not in last_prompt(editor)
+
+
+async def test_cancel_while_the_model_thinks(tmp_path: Path):
+    script = Script([reply(thinking("Let me see."), hang()), reply(text("Again."))])
+    async with an_editor(tmp_path / "w", script) as editor:
+        session = await editor.open()
+        running = asyncio.create_task(editor.prompt(session, "go"))
+        await editor.until(lambda: editor.text("agent_thought_chunk"))
+        await editor.peer.notify("session/cancel", {"sessionId": session})
+        assert await running == "cancelled"
+        assert await editor.prompt(session, "again") == "end_turn"
+        assert editor.text() == "Again."
+
+
+async def test_cancel_while_a_form_is_open(tmp_path: Path):
+    async def never(_params: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    script = Script([reply(tool_use("AskUserQuestion", **QUESTION)), reply(text("Again."))])
+    async with an_editor(tmp_path / "w", script) as editor:
+        editor.answers["elicitation/create"] = never
+        session = await editor.open(elicitation={"form": {}})
+        running = asyncio.create_task(editor.prompt(session, "ask me"))
+        await editor.until(lambda: editor.asked)
+        await editor.peer.notify("session/cancel", {"sessionId": session})
+        assert await running == "cancelled"
+        assert await editor.prompt(session, "again") == "end_turn"
+
+
+async def test_a_retried_request_is_a_notice_and_can_be_cancelled(tmp_path: Path):
+    if "python_editor" in os.environ.get("HANDRAIL_TEST_EDITOR", ""):
+        pytest.skip("the Python SDK lacks notices")
+    overloaded = http_error(529, "overloaded_error", "Overloaded", times=99)
+    async with an_editor(tmp_path / "w", Script([overloaded])) as editor:
+        session = await editor.open(session={"notices": {}})
+        running = asyncio.create_task(editor.prompt(session, "go"))
+        await editor.until(lambda: editor.of_kind("notice"))
+        assert editor.of_kind("notice")[0]["title"] == "The model request is retried"
+        await editor.peer.notify("session/cancel", {"sessionId": session})
+        assert await running == "cancelled"
+
+
+async def test_a_compaction_is_shown_where_the_editor_shows_it(tmp_path: Path):
+    if "python_editor" in os.environ.get("HANDRAIL_TEST_EDITOR", ""):
+        pytest.skip("the Python SDK lacks updates about compaction")
+    script = Script([reply(text("One.")), reply(text("<summary>We said one.</summary>")), reply(text("Two."))])
+    async with an_editor(tmp_path / "w", script) as editor:
+        session = await editor.open(session={"compaction": {}})
+        assert await editor.prompt(session, "one") == "end_turn"
+        assert await editor.prompt(session, "/compact") == "end_turn"
+        await editor.until(lambda: len(editor.of_kind("compaction_update")) == 2)
+        assert [one["status"] for one in editor.of_kind("compaction_update")] == ["in_progress", "completed"]
+        assert await editor.prompt(session, "two") == "end_turn"
+
+
+async def test_an_mcp_server_of_the_editor_is_used_and_asks_with_a_form(tmp_path: Path):
+    async def filled(params: dict[str, Any]) -> dict[str, Any]:
+        assert params["message"] == "Which size?"
+        return {"action": "accept", "content": {"size": "large"}}
+
+    script = Script([reply(tool_use("mcp__shop__order", item="hat")), reply(text("Ordered."))])
+    async with an_editor(tmp_path / "w", script) as editor:
+        editor.answers = {"elicitation/create": filled, PERMISSION: choosing("allow")}
+        await editor.initialize(elicitation={"form": {}})
+        shop = {"name": "shop", "command": sys.executable, "args": [str(SHOP)], "env": []}
+        opened = await editor.peer.request("session/new", {"cwd": str(editor.folder), "mcpServers": [shop]})
+        assert await editor.prompt(opened["sessionId"], "a hat") == "end_turn"
+        assert editor.of_kind("tool_call")[0]["title"] == "order (shop)"
+        assert "hat: accept large" in str(editor.of_kind("tool_call_update")[-1]["content"])
+
+
+async def test_files_of_an_additional_folder_are_read_unasked(tmp_path: Path):
+    other = tmp_path / "w" / "other"
+    (tmp_path / "w" / "project").mkdir(parents=True)
+    other.mkdir()
+    (other / "a.txt").write_text("from the other folder")
+    script = Script([reply(tool_use("Read", file_path=str(other / "a.txt"))), reply(text("Read."))])
+    async with an_editor(tmp_path / "w", script) as editor:
+        await editor.initialize()
+        given = {"cwd": str(editor.folder / "project"), "mcpServers": [], "additionalDirectories": [str(other)]}
+        opened = await editor.peer.request("session/new", given)
+        assert await editor.prompt(opened["sessionId"], "read it") == "end_turn"
+        assert "from the other folder" in str(editor.of_kind("tool_call_update")[-1]["content"])
+        assert editor.asked == []
 
 
 def buffers(folder: Path, **texts: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handrail.acp.rpc import RpcError, RpcPeer
+from handrail.acp.rpc import MOST_AT_ONCE, RpcError, RpcPeer
 from handrail.transport.memory import memory_pair
 
 
@@ -71,6 +71,8 @@ async def test_a_request_is_answered(sides: tuple[RpcPeer, Other, list[Any]]):
         ({"jsonrpc": "2.0", "id": 1}, -32600, 1),
         ({"jsonrpc": "2.0", "id": [], "method": "do"}, -32600, None),
         ({"jsonrpc": "2.0", "id": 1.5, "method": "do"}, -32600, None),
+        ({"jsonrpc": "2.0", "id": True, "method": "do"}, -32600, None),
+        ({"jsonrpc": "2.0", "id": {"a": 1}}, -32600, None),
         ({"jsonrpc": "2.0", "id": 1, "method": "fail", "params": 7}, -32001, 1),
         ({"jsonrpc": "2.0", "id": 1, "method": "break"}, -32603, 1),
     ],
@@ -156,6 +158,55 @@ async def test_a_request_after_the_end_fails_at_once():
         with pytest.raises(RpcError, match="the connection has ended"):
             await peer.request("ask", {})
     await ours.close()
+
+
+async def test_an_answer_with_another_type_of_id_is_for_no_request(sides: tuple[RpcPeer, Other, list[Any]]):
+    peer, other, _ = sides
+    asked = [asyncio.create_task(peer.request("ask", {"n": n})) for n in range(2)]
+    first, second = [(await other.read())["id"] for _ in asked]
+    for number in (True, False, 1.0, "1", None, [1]):
+        await other.send({"jsonrpc": "2.0", "id": number, "result": "stolen"})
+    await other.send({"jsonrpc": "2.0", "id": second, "result": "second"})
+    await other.send({"jsonrpc": "2.0", "id": first, "result": "first"})
+    assert await asyncio.gather(*asked) == ["first", "second"]
+
+
+async def test_refusals_that_are_not_read_stop_the_other_side():
+    ours, theirs = memory_pair()
+    await ours.start()
+    await theirs.start()
+
+    async def refuse(method: str, params: Any) -> Any:
+        raise RpcError(-1, method)
+
+    peer, lines = RpcPeer(ours, refuse, lambda method, params: None), 40_000
+
+    async def send() -> None:
+        for _ in range(lines // 1000):
+            await theirs.send((b"junk" * 25 + b"\n") * 1000)
+
+    running, sending = asyncio.create_task(peer.run()), asyncio.create_task(send())
+    async with asyncio.timeout(60):
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert not sending.done()
+        refused = 0
+        while refused < lines:
+            refused += (await theirs.receive()).count(b"\n")
+        await theirs.close()
+        await asyncio.gather(sending, running)
+    assert refused == lines
+    await ours.close()
+
+
+async def test_every_request_of_a_burst_is_answered(sides: tuple[RpcPeer, Other, list[Any]]):
+    _, other, _ = sides
+    wait = [json.dumps({"jsonrpc": "2.0", "id": number, "method": "wait"}) for number in range(MOST_AT_ONCE)]
+    more = [json.dumps({"jsonrpc": "2.0", "id": f"more{number}", "method": "do"}) for number in range(1000)]
+    await other.send("\n".join([*wait, *more]).encode())
+    answers = [await other.read() for _ in more]
+    assert [answer["id"] for answer in answers] == [f"more{number}" for number in range(1000)]
+    assert {answer["error"]["code"] for answer in answers} == {-32600}
 
 
 async def test_reading_pauses_between_reads():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from handrail.acp.editors.agent import EditorAgent
 from handrail.acp.editors.base import EditorListener, Opening
+from handrail.acp.rpc import RpcError
 from handrail.bridge_client.base import Listener
+from handrail.client.callbacks import Allow, Deny, PermissionRequest
 from handrail.protocol.lines import LineSplitter
 from handrail.schema.acp import messages as acp
 from handrail.schema.handshake import Model, SlashCommand
@@ -46,8 +49,15 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+ANSWERS: list[dict[str, Any]] = [
+    {"result": {"outcome": {"outcome": "selected", "optionId": "allow"}}},
+    {"result": {"outcome": {"outcome": "cancelled"}}},
+    {"error": {"code": -32603, "message": "the window was closed", "data": {"details": "x"}}},
+]
+
+
 class StillSession:
-    """A session whose turns end at once."""
+    """A session whose turns ask one question and end."""
 
     mode, model, may_bypass = "default", "default", False
     models: Sequence[Model] = (Model(value="default"),)
@@ -57,6 +67,9 @@ class StillSession:
         self.id, self.cwd, self._listener = session_id, cwd, listener
 
     async def prompt(self, blocks: Sequence[Mapping[str, Any]]) -> ResultMessage:
+        asked = PermissionRequest(tool_name="Bash", input={"command": "ls"}, tool_use_id="toolu_1")
+        with suppress(RpcError):
+            assert isinstance(await self._listener.permission(asked), Allow | Deny)
         assert isinstance(RESULT, ResultMessage)
         await self._listener.received(RESULT, stored=False)
         return RESULT
@@ -91,25 +104,29 @@ class StillSource:
         return
 
 
-class RequestLines:
-    """The lines that are damaged."""
+class Lines:
+    """Messages to damage."""
 
-    def __init__(self) -> None:
-        messages = [
-            {"jsonrpc": "2.0", "method": method, "params": params, **({} if "cancel" in method else {"id": at})}
-            for at, (method, params) in enumerate(REQUESTS)
-        ]
-        messages += [{"jsonrpc": "2.0", "id": 0, "result": {}}, {"jsonrpc": "2.0", "id": 0, "error": {"code": 1}}]
-        lines = [json.dumps(message).encode() for message in messages]
+    def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        lines = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
         self.seeds = [Seed(line, _spans(KEY, line), _spans(VALUE, line)) for line in lines]
         self.keys = sorted({line[start:end] for line, keys, _ in self.seeds for start, end in keys})
 
 
-class Caller:
-    """The editor's end: sends lines and reads answers."""
+def request_lines() -> Lines:
+    """Requests and notifications of an editor, and answers to nothing."""
+    requests = [
+        {"method": method, "params": params, **({} if "cancel" in method else {"id": at})}
+        for at, (method, params) in enumerate(REQUESTS)
+    ]
+    return Lines([*requests, {"id": 0, "result": {}}, {"id": 0, "error": {"code": 1}}])
 
-    def __init__(self, transport: Any) -> None:
-        self._transport = transport
+
+class Caller:
+    """The editor's end: sends lines and reads answers. It answers questions with a damaged line and a good one."""
+
+    def __init__(self, transport: Any, random: Random) -> None:
+        self._transport, self._random = transport, random
         self.refused = 0
         self._answered: dict[Any, asyncio.Future[dict[str, Any]]] = {}
 
@@ -130,6 +147,8 @@ class Caller:
                 message = json.loads(line)
                 if message.get("method") == "session/update":
                     msgspec.convert(message["params"], acp.SessionNotification)
+                elif "id" in message and "method" in message:
+                    await self._answer(message["id"])
                 elif "method" not in message:
                     assert ("result" in message) != ("error" in message)
                     self.refused += "error" in message
@@ -137,14 +156,19 @@ class Caller:
                     if waiting is not None:
                         waiting.set_result(message)
 
+    async def _answer(self, number: int) -> None:
+        damaged = Mutator(Lines([{"id": number, **answer} for answer in ANSWERS]), self._random)  # type: ignore[arg-type]
+        await self.send(damaged.line().replace(b"\n", b" "))
+        await self.send(msgspec.json.encode({"jsonrpc": "2.0", "id": number, **ANSWERS[1]}))
+
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_damaged_lines_are_refused_and_the_session_lives(seed: int):
     ours, theirs = memory_pair()
     agent = asyncio.create_task(EditorAgent(theirs, StillSource()).run())
-    caller = Caller(ours)
+    caller = Caller(ours, Random(seed))
     reading = asyncio.create_task(caller.read())
-    mutator = Mutator(RequestLines(), Random(seed))  # type: ignore[arg-type]
+    mutator = Mutator(request_lines(), Random(seed))  # type: ignore[arg-type]
     async with asyncio.timeout(60):
         session = (await caller.ask("open", "session/new", cwd="/w", mcpServers=[]))["result"]["sessionId"]
         for number in range(LINES):

@@ -28,6 +28,10 @@ UPDATES: list[dict[str, Any]] = [
     {"sessionUpdate": "current_mode_update", "currentModeId": "plan"},
     {"sessionUpdate": "config_option_update", "configOptions": [{"id": "model", "options": [{"value": "a"}]}]},
     {"sessionUpdate": "session_info_update", "title": "A walk"},
+    {"sessionUpdate": "notice", "severity": "warning", "title": "Slow", "description": "very"},
+    {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "not ours"}},
+    {"sessionUpdate": "agent_message_chunk", "content": {"type": "resource", "resource": {"uri": "a", "text": "b"}}},
+    {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "in_progress"},
     {"sessionUpdate": "usage_update", "used": 5, "size": 10, "cost": {"amount": 1, "currency": "USD"}},
 ]
 REQUESTS: list[tuple[str, dict[str, Any]]] = [

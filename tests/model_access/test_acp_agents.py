@@ -82,7 +82,7 @@ def test_the_cli_is_chosen_by_the_name_of_an_agent(environment: dict[str, str]):
     add_agent("desk", DESK, environment)
     found = which_cli("desk", environment)
     assert (Path(found.path).name, found.kind, found.agent) == ("handrail-acp", "acp", "desk")
-    assert found.name.startswith("desk ")
+    assert (found.name, found.shown["name"]) == ("desk", "desk")
     choice = CliChoice("desk", {**environment, "DESK_KEY": "sk", "OTHER_KEY": "no", "HANDRAIL_MODEL": "opus"})
     assert choice.child_environment() == {"DESK_KEY": "sk", "HANDRAIL_ACP_AGENT": "desk"}
     assert not choice.can_use("claude")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 import msgspec
 
 from handrail.errors import PeerError
 from handrail.protocol.frames import BadLine
-from handrail.protocol.lines import LineSplitter
+from handrail.protocol.lines import DEFAULT_LIMIT, LineSplitter
 from handrail.transport.base import Transport, TransportClosed
 
 __all__ = [
@@ -41,6 +41,7 @@ CANCEL: Final = "$/cancel_request"
 
 Answer = Callable[[str, Any], Awaitable[Any]]
 Notice = Callable[[str, Any], None]
+Damaged = Callable[[str, bytes], None]
 
 
 class RpcError(PeerError):
@@ -55,7 +56,9 @@ class RpcPeer:
     """One end of a connection. `answer` serves requests, `noticed` takes notifications.
 
     Results and parameters may be plain data or msgspec structs. `pause` is awaited between reads, so that notifications
-    that nobody has handled yet can stop the other side.
+    that nobody has handled yet can stop the other side. `damaged` gets each line that is not JSON-RPC, after the
+    reason: the other side may ignore the error that answers it, and what the line said is lost. A line over
+    `longest_line` bytes is one of them.
     """
 
     def __init__(
@@ -64,21 +67,29 @@ class RpcPeer:
         answer: Answer,
         noticed: Notice,
         pause: Callable[[], Awaitable[None]] | None = None,
+        damaged: Damaged | None = None,
+        longest_line: int = DEFAULT_LIMIT,
     ) -> None:
-        self._transport, self._answer, self._noticed, self._pause = transport, answer, noticed, pause
+        self._transport, self._answer, self._noticed = transport, answer, noticed
+        self._pause, self._damaged, self._longest_line = pause, damaged, longest_line
         self._encode = msgspec.json.Encoder().encode
         self._next = 0
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._serving: dict[Any, asyncio.Task[None]] = {}
+        self._refusals: list[dict[str, Any]] = []
         self._ended = False
 
     async def run(self) -> None:
         """Read until the other side ends. Requests that it has not answered fail then, and its own are dropped."""
-        splitter = LineSplitter()
+        splitter = LineSplitter(self._longest_line)
         try:
             while data := await self._transport.receive():
                 for line in splitter.feed(data):
                     self._take(line)
+                # Before the next read: refusals that the other side does not read must not pile up.
+                refusals, self._refusals = self._refusals, []
+                for refusal in refusals:
+                    await self._send(refusal)
                 if self._pause is not None:
                     await self._pause()
         finally:
@@ -117,32 +128,35 @@ class RpcPeer:
             return  # `run` ends too, and fails what waits for an answer
 
     def _take(self, line: bytes | BadLine) -> None:
+        if not isinstance(line, bytes):
+            self._refuse_line(line.raw, PARSE_ERROR, line.reason)
+            return
         try:
-            message = msgspec.json.decode(line if isinstance(line, bytes) else b"")
+            message = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._refuse(None, PARSE_ERROR, "the line is not JSON")
+            self._refuse_line(line, PARSE_ERROR, "the line is not JSON")
             return
         if not isinstance(message, dict):
-            self._refuse(None, INVALID_REQUEST, "the line is not a JSON object")
+            self._refuse_line(line, INVALID_REQUEST, "the line is not a JSON object")
             return
         fields = cast("dict[str, Any]", message)
         method, number = fields.get("method"), fields.get("id")
         if isinstance(method, str):
             self._called(method, fields.get("params"), number, wants_answer="id" in fields)
-        elif isinstance(number, int) and ("result" in fields or "error" in fields):
+        elif _is_number(number) and ("result" in fields or "error" in fields):
             self._answered(number, fields)
         else:
-            self._refuse(number, INVALID_REQUEST, "the line is neither a request nor an answer")
+            self._refuse_line(line, INVALID_REQUEST, "the line is neither a request nor an answer", number)
 
     def _called(self, method: str, params: Any, number: Any, *, wants_answer: bool) -> None:
         if method == CANCEL:
             named = cast("dict[str, Any]", params).get("requestId") if isinstance(params, dict) else None
-            task = self._serving.get(named) if isinstance(named, int | str) else None
+            task = self._serving.get(named) if _is_id(named) else None
             if task is not None:
                 task.cancel()
         elif not wants_answer:
             self._noticed(method, params)
-        elif not isinstance(number, int | str):
+        elif not _is_id(number):
             self._refuse(None, INVALID_REQUEST, "the id of a request is a number or a text")
         elif number in self._serving or len(self._serving) >= MOST_AT_ONCE:
             self._refuse(number, INVALID_REQUEST, "too many requests at once, or this id is in use")
@@ -175,8 +189,22 @@ class RpcPeer:
         text = str(told.get("message") or "no reason was given")
         waiting.set_exception(RpcError(code if isinstance(code, int) else INTERNAL_ERROR, text, told.get("data")))
 
+    def _refuse_line(self, line: bytes, code: int, text: str, number: Any = None) -> None:
+        if self._damaged is not None:
+            self._damaged(text, line)
+        self._refuse(number if _is_id(number) else None, code, text)
+
     def _refuse(self, number: Any, code: int, text: str) -> None:
-        asyncio.ensure_future(self._send(_error(number, code, text)))  # noqa: RUF006 - it ends by itself
+        self._refusals.append(_error(number, code, text))
+
+
+def _is_number(id: Any) -> TypeGuard[int]:
+    """Whether an id is a number. JSON's true and false are not, although Python counts with them."""
+    return isinstance(id, int) and not isinstance(id, bool)
+
+
+def _is_id(id: Any) -> TypeGuard[int | str]:
+    return isinstance(id, str) or _is_number(id)
 
 
 def _error(number: Any, code: int, message: str, data: Any = None) -> dict[str, Any]:

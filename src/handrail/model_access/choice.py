@@ -60,9 +60,14 @@ class Cli(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name with its version, which is empty if it was slow to report it."""
-        names = {"claude": "claude", "agent": AGENT, "acp": self.agent or ACP}
-        return f"{names[self.kind]} {self.version}".rstrip()
+        """Its name with its version, if that is known. An ACP agent has only a name: the version is ours."""
+        names = {"claude": "claude", "agent": AGENT, "acp": ACP}
+        return self.agent or f"{names[self.kind]} {self.version}".rstrip()
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What the page shows of it."""
+        return {"kind": self.kind, "name": self.name, "version": self.version, "model": self.model, "demo": self.demo}
 
 
 class NoCli(MachineError):

@@ -24,6 +24,8 @@ export interface TerminalSession {
 
 export interface Cli {
   kind: string;
+  /** With its version, or the name of the ACP agent. */
+  name: string;
   version: string;
   model: string;
   /** A script answers; no model is connected. */

@@ -28,7 +28,6 @@ export const start = {
   tourPrompt: "tour",
   lookPrompt: "Show me around this project: what it is for, how it is built and tested, and where I should begin reading. Do not change anything.",
   answers: "Model",
-  cli: (kind: string, version: string) => `${kind === "agent" ? "handrail-agent" : kind}${version ? ` ${version}` : ""}`,
   demo: "Demo mode",
   demoSays: "A script answers. Connect a model to work on your own tasks.",
   change: "Change…",

@@ -25,7 +25,7 @@ beforeEach(() => {
     asked.push(address);
     return new Response(JSON.stringify(address.includes("ask=") ? ASKED : TOLD), { headers: { "content-type": "application/json" } });
   });
-  useBridge.setState({ hello, link: { state: "open", retryAt: 0, reason: "" }, cli: { kind: "claude", version: "2.1", model: "", demo: false } });
+  useBridge.setState({ hello, link: { state: "open", retryAt: 0, reason: "" }, cli: { kind: "claude", name: "claude 2.1", version: "2.1", model: "", demo: false } });
 });
 afterEach(() => {
   cleanup();

@@ -23,6 +23,8 @@ START_SECONDS: Final = 60.0
 """Seconds that an agent has to introduce itself; some install packages when they start."""
 END_GRACE: Final = 2.0
 """Seconds after the end of its input, and again after SIGTERM, before the agent is killed."""
+LONGEST_LINE: Final = 8 * 1024 * 1024
+"""Bytes of one message. Hosts get a change to a file up to three times in one line, and accept 32 MiB."""
 AUTH_REQUIRED: Final = -32000
 _FILES: Final = acp.FileSystemCapabilities(read_text_file=True, write_text_file=True)
 _FORMS: Final = acp.ElicitationCapabilities(
@@ -41,8 +43,8 @@ class AgentError(PeerError):
 class AgentProcess:
     """One agent. `answer` serves its requests, `noticed` takes its notifications, `log` gets its stderr.
 
-    `pause` is awaited between reads of its output, and `ended` is called at their end. `has_user`: someone can answer
-    its questions.
+    `pause` is awaited between reads of its output, `damaged` gets each line that is not a message, after the reason,
+    and `ended` is called at their end. `has_user`: someone can answer its questions.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class AgentProcess:
         answer: Callable[[str, Any], Awaitable[Any]],
         noticed: Callable[[str, Any], None],
         pause: Callable[[], Awaitable[None]],
+        damaged: Callable[[str, bytes], None],
         ended: Callable[[], None],
         log: Callable[[str], None],
         has_user: bool,
@@ -70,7 +73,7 @@ class AgentProcess:
             term_grace=END_GRACE,
             on_stderr=lambda data: log(data.decode("utf-8", "replace").rstrip("\n")),
         )
-        self._peer = RpcPeer(self._transport, answer, noticed, pause)
+        self._peer = RpcPeer(self._transport, answer, noticed, pause, damaged, LONGEST_LINE)
         self._running: asyncio.Task[None] | None = None
         self._ended = ended
         self._can = acp.ClientCapabilities(fs=_FILES, elicitation=_FORMS if has_user else None)

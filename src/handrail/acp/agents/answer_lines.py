@@ -19,6 +19,9 @@ from handrail.schema.acp import messages as acp
 __all__ = ["AnswerLines"]
 
 JsonObject = dict[str, Any]
+LONGEST_BLOCK: Final = 4 * 1024 * 1024
+"""Characters of a block, and of the result of a turn. Hosts refuse lines over 32 MiB, and would wait for a result that
+they cannot read; a character has up to six bytes there."""
 _NO_USAGE: Final = {
     "input_tokens": 0,
     "output_tokens": 0,
@@ -35,7 +38,7 @@ class AnswerLines:
         self._answer: Answer | None = None
         self._block = ""
         """The kind of the block that chunks are added to: text, thinking, or "" for none."""
-        self._index = 0
+        self._index = self._size = 0
         self._calls: dict[str, Call] = {}
         """The calls of the turn by the agent's ids."""
         self._todos: list[JsonObject] = []
@@ -54,8 +57,8 @@ class AnswerLines:
 
     @property
     def text(self) -> str:
-        """The text of the last message, or since the last tool call: the result of the turn."""
-        return "".join(self._texts)
+        """The text of the last message, or since the last tool call: the result of the turn. A long one is cut."""
+        return "".join(self._texts)[:LONGEST_BLOCK]
 
     async def take(self, update: acp.SessionUpdate) -> None:
         """Write the lines for an update. Only messages, calls, plans and notices have lines."""
@@ -132,14 +135,20 @@ class AnswerLines:
         if not text:
             return
         await self._announce_pending()
-        if self._block != kind:
-            await self._end_block()
-            await self._start_block({"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})})
-            self._block = kind
-        await self._event("content_block_delta", index=self._index, delta={"type": f"{kind}_delta", kind: text})
+        for start in range(0, len(text), LONGEST_BLOCK):
+            await self._delta(kind, text[start : start + LONGEST_BLOCK])
         if kind == "text":
             self._has_text = True
             self._texts.append(text)
+
+    async def _delta(self, kind: str, text: str) -> None:
+        """Add to the block of this kind, or begin one."""
+        if self._block != kind or self._size + len(text) > LONGEST_BLOCK:
+            await self._end_block()
+            await self._start_block({"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})})
+            self._block, self._size = kind, 0
+        self._size += len(text)
+        await self._event("content_block_delta", index=self._index, delta={"type": f"{kind}_delta", kind: text})
 
     async def _start_block(self, block: JsonObject) -> None:
         if self._answer is None:

@@ -94,7 +94,7 @@ class AcpBrain:
             settled=self._settled,
             interrupt=self._interrupt_turn,
         )
-        self._files = ClientFiles(session, self._permissions)
+        self._files = ClientFiles(session, self._permissions, self._report)
         self._elicitations = Elicitations(
             lambda: self.agent.name,
             self._states.around(lambda fields: host.ask("elicitation", fields)) if host.listens else None,
@@ -112,6 +112,7 @@ class AcpBrain:
             answer=self._answer,
             noticed=self._noticed,
             pause=self._pause,
+            damaged=self._damaged,
             ended=self._agent_ended,
             log=log,
             has_user=host.listens,
@@ -519,6 +520,13 @@ class AcpBrain:
         else:
             self._log(f"ignored the notification {method[:80]}")
 
+    def _damaged(self, reason: str, line: bytes) -> None:
+        """Report a message that cannot be read, for a part of the answer may be lost; other text is only logged."""
+        if line.lstrip().startswith(b"{"):
+            self._updates.put_nowait(_Damaged(reason))
+        else:
+            self._log(f"ignored output that is not a message: {line[:200]!r}")
+
     async def _pause(self) -> None:
         """Stop reading the agent's output while many updates are unwritten, because the host may be slow."""
         if self._updates.qsize() > MOST_UNWRITTEN:
@@ -532,7 +540,10 @@ class AcpBrain:
         while True:
             params = await self._updates.get()
             try:
-                await self._take(params)
+                if isinstance(params, _Damaged):
+                    await self._report(f"a damaged message: {params.reason}")
+                else:
+                    await self._take(params)
             except msgspec.ValidationError as error:
                 await self._report(f"an invalid update: {error}")
             except Exception as error:  # a fault of ours must not stop the updates that follow
@@ -593,6 +604,12 @@ class AcpBrain:
         self._reports += 1
         if self._reports <= MOST_REPORTS:
             await self.speaker.system("informational", content=text, level="warning")
+
+
+class _Damaged(msgspec.Struct):
+    """A line of the agent that is not a message, in the order of the updates."""
+
+    reason: str
 
 
 def _with_known_kind(params: Any, part: str) -> Any:

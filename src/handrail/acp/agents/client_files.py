@@ -6,6 +6,9 @@ write passes if the agent was allowed to change the same file in this turn; agen
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Final
+
 from handrail.acp.agents.permission_requests import PermissionRequests
 from handrail.acp.rpc import INVALID_PARAMS, NOT_FOUND, RpcError
 from handrail.agent.session import Session
@@ -18,12 +21,16 @@ from handrail.schema.acp import messages as acp
 
 __all__ = ["ClientFiles"]
 
+_METHODS: Final = {"Read": "fs/read_text_file", "Write": "fs/write_text_file"}
+
 
 class ClientFiles:
-    """Serves the requests of one session."""
+    """Serves the requests of one session. `report` tells the host what the agent tried outside of its folders."""
 
-    def __init__(self, session: Session, permissions: PermissionRequests) -> None:
-        self._session, self._permissions = session, permissions
+    def __init__(
+        self, session: Session, permissions: PermissionRequests, report: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self._session, self._permissions, self._report = session, permissions, report
 
     async def read(self, request: acp.ReadTextFileRequest) -> acp.ReadTextFileResponse:
         """Read a file, or `limit` lines from `line` on. Raises RpcError."""
@@ -55,7 +62,9 @@ class ClientFiles:
         resolved = resolve(path, self._session.circumstances.anchors)
         folders = [real_path(folder) for folder in (self._session.cwd, *self._session.folders)]
         if resolved.real is None or not any(is_below(resolved.real, folder) for folder in folders):
-            raise RpcError(INVALID_PARAMS, f"{path[:200]} is not in the working folders of the session")
+            place = "is not in the working folders of the session"
+            await self._report(f"{_METHODS[tool]} for {path[:200]}, which {place}")
+            raise RpcError(INVALID_PARAMS, f"{path[:200]} {place}")
         if refusal := await self._permissions.refusal_of_file(tool, given, resolved):
             raise RpcError(INVALID_PARAMS, refusal)
         return resolved

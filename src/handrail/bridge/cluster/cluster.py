@@ -257,7 +257,7 @@ class Cluster:
     # This machine and the others
 
     def _node(self) -> Node:
-        given = self._configuration
+        given, cli = self._configuration, self._cli.current()
         return Node(
             name=self.name,
             boot="",
@@ -271,7 +271,7 @@ class Cluster:
             free_memory=free_memory(),
             least_memory=given.least_memory,
             behind=self.outbox.behind.events,
-            cli=self._cli.current().kind,
+            cli=cli.agent or cli.kind,
             version=metadata.version("handrail"),
             since=self._since,
         )

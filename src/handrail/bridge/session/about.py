@@ -50,14 +50,15 @@ class About:
         """Everything a page shows about the CLI of a session."""
         record, options = host.record, host.record.options
         cli = self._current_cli()
+        agent = record.agent or cli.agent
         answer = await self._ask(host) if host.running else self._last(record.agent, record.cwd)
         chosen = {"output_style": options["output_style"]} if options.get("output_style") and not host.running else {}
         return {
             **answer,
             **chosen,
             "running": host.running,
-            "version": answer["version"] or ("" if record.agent else cli.version),
-            "cli": "acp" if record.agent else cli.kind,
+            "version": "" if agent else answer["version"] or cli.version,  # handrail-acp reports its own
+            "cli": agent or cli.kind,
             "effort": answer["effort"] or options.get("effort") or "",
             "thinking_tokens": options.get("max_thinking_tokens"),
             "branch": (await asyncio.to_thread(git_branch, record.cwd))[:200],

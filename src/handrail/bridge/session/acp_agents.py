@@ -108,6 +108,7 @@ class AcpAgents:
             answer=_refuse,
             noticed=lambda _method, _params: None,
             pause=_go_on,
+            damaged=lambda _reason, _line: None,
             has_user=False,
             ended=lambda: None,
             log=lambda _text: None,

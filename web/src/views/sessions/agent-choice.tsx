@@ -28,7 +28,7 @@ export const abilities = ({ asked, images, resume, fork, problem }: Agent): stri
 const whereText = ({ machines }: Agent): string => (machines.length > 0 ? words.on(machines.map((one) => visible(one, true)).join(", ")) : "");
 
 function useOwn(): string {
-  return useBridge(({ cli }) => (cli ? strings.start.cli(cli.kind, cli.version) : words.own));
+  return useBridge(({ cli }) => (cli ? cli.name : words.own));
 }
 
 /** A menu; nothing where there are no agents. */

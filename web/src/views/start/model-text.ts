@@ -5,4 +5,4 @@ import { strings } from "../../strings";
 
 const words = strings.start;
 
-export const modelText = (cli: Cli): string => (cli.demo ? words.demo : [words.cli(cli.kind, cli.version), cli.model].filter(Boolean).join(", "));
+export const modelText = (cli: Cli): string => (cli.demo ? words.demo : [cli.name, cli.model].filter(Boolean).join(", "));

@@ -51,7 +51,7 @@ class ModelRoutes:
         choice = self._cli
         cli = choice.current()
         return {
-            "cli": {"kind": cli.kind, "version": cli.version, "model": cli.model, "demo": cli.demo},
+            "cli": cli.shown,
             "connected": {**shown(choice.access), "kept": choice.kept} if choice.access else None,
             "problem": choice.problem,
             "claude": {"installed": self._has_claude(), "signed_in": signed_in(choice.environment)},

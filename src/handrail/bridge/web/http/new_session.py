@@ -45,8 +45,7 @@ class NewSessionRoutes:
         if request.query.below:
             return found
         cli = await asyncio.to_thread(self._cli.current)
-        shown = {"kind": cli.kind, "version": cli.version, "model": cli.model, "demo": cli.demo}
-        return {**found, "cli": shown}
+        return {**found, "cli": cli.shown}
 
     @route("GET", "/api/agents", "prompt", query=AgentsQuery)
     async def agents(self, request: RouteRequest) -> dict[str, Any]:
