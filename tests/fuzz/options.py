@@ -50,6 +50,7 @@ PROGRAMS = "/usr/bin"
 LARGEST_FILE = 1 << 22
 REPORTED_EVERY = 25_000
 BATCH = 20
+COUNTS = ("lines", "allowed", "run", "run_in_cage", "too_long", "unrepeated")
 _ENDLESS = frozenset({"tail", "sleep", "seq"})
 """Programs that may run until they are killed. Lines with them are run separately."""
 FAULTS = ("sort", "date", "curl", *["git grep"] * 3, "setsid -f sleep")
@@ -91,7 +92,7 @@ def main() -> int:
 
 def _report(parts: list[dict[str, Any]], asked: argparse.Namespace, seconds: float) -> dict[str, Any]:
     misses = [miss for part in parts for miss in part["misses"]]
-    total = {name: sum(part[name] for part in parts) for name in ("lines", "allowed", "run", "run_in_cage", "too_long")}
+    total = {name: sum(part[name] for part in parts) for name in COUNTS}
     kinds = Counter(f"{miss['where']}: {kind}" for miss in misses for kind in miss["effects"])
     return {
         **total,
@@ -150,13 +151,14 @@ def program_names() -> list[str]:
 class Batches:
     """Runs lines in batches, and those of a batch one by one if it had an effect or took too long.
 
-    Lines of a batch start the same programs, so that a program that one of them starts by a fault is noticed.
+    Lines of a batch start the same programs, so that a program that one of them starts by a fault is noticed. A miss
+    is an effect that repeats: another process of the machine that walks through all folders is noticed once.
     """
 
     def __init__(self, run: Callable[[Sequence[str], frozenset[str]], Awaitable[Ran]], where: str) -> None:
         self._run, self._where = run, where
         self._waiting: dict[frozenset[str], list[str]] = {}
-        self.ran = self.too_long = 0
+        self.ran = self.too_long = self.unrepeated = 0
         self.misses: list[dict[str, Any]] = []
 
     async def add(self, text: str, programs: frozenset[str]) -> None:
@@ -177,22 +179,24 @@ class Batches:
         whole = await self._run(texts, programs)
         if whole.ended and not whole.effects:
             return
-        if len(texts) == 1:
-            self.too_long += not whole.ended
-            self._note(texts, whole)
-            return
-        alone = [(text, await self._run([text], programs)) for text in texts]
-        self.too_long += sum(not ran.ended for _, ran in alone)
-        for text, ran in alone:
-            self._note([text], ran)
-        if not any(ran.effects for _, ran in alone):
-            self._note(texts, whole)
+        alone = [whole] if len(texts) == 1 else [await self._run([text], programs) for text in texts]
+        self.too_long += sum(not ran.ended for ran in alone)
+        noted = [await self._note([text], programs, ran) for text, ran in zip(texts, alone, strict=True)]
+        if len(texts) > 1 and not any(noted):
+            await self._note(texts, programs, whole)
 
-    def _note(self, texts: list[str], ran: Ran) -> None:
+    async def _note(self, texts: list[str], programs: frozenset[str], ran: Ran) -> bool:
+        """Count a miss if lines that had an effect have one again."""
+        if not ran.effects:
+            return False
+        ran = await self._run(texts, programs)
         if ran.effects:
             miss = {"text": "\n".join(texts), "where": self._where, "effects": ran.effects}
             print(f"fuzz: miss {json.dumps(miss)}", file=sys.stderr, flush=True)
             self.misses.append(miss)
+        else:
+            self.unrepeated += 1
+        return bool(ran.effects)
 
 
 async def work(
@@ -248,6 +252,7 @@ async def work(
         "run": outside.ran,
         "run_in_cage": caged.ran,
         "too_long": outside.too_long + caged.too_long,
+        "unrepeated": outside.unrepeated + caged.unrepeated,
         "programs": len(known),
         "options": len(options),
         "undescribed_options": len(undescribed),
