@@ -5,7 +5,7 @@
 import { test } from "vitest";
 
 import type { Server } from "./server";
-import { closeBrowser, sharedBrowser, TALL, Visitor } from "./visitor";
+import { sharedBrowser, TALL, Visitor } from "./visitor";
 
 const REPORT = process.env["HANDRAIL_REPORT"]!;
 
@@ -43,5 +43,4 @@ test("a page watches a session", { timeout: 240_000 }, async () => {
   await fetch(`${REPORT}/end`);
   await reports;
   await visitor.leave();
-  await closeBrowser();
 });
