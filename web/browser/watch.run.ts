@@ -25,9 +25,11 @@ test("a page watches a session", { timeout: 240_000 }, async () => {
     await page.reload();
     await visitor.log.waitFor();
     await page.evaluate(() => {
-      // The element of the conversation is replaced while it loads.
-      const shown = () => document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "";
-      const report = () => (window as unknown as { report: (text: string) => void }).report(shown());
+      // Looked up each time: the element of the conversation is replaced while it loads.
+      const report = () =>
+        (window as unknown as { report: (text: string) => void }).report(
+          document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "",
+        );
       new MutationObserver(report).observe(document.body, { subtree: true, childList: true, characterData: true });
       report();
     });
