@@ -56,7 +56,11 @@ async def test_the_model_is_asked_once_about_notices_that_wait_together() -> Non
     for text in "abc":
         queue.put(Prompt(text, origin={"kind": "task-notification"}, priority="later"))
     turns = [await queue.next(lambda: False) for _ in range(3)]
-    assert [(prompt.text, prompt.asks) for turn in turns for prompt in turn] == [("a", False), ("b", False), ("c", True)]
+    assert [(prompt.text, prompt.asks) for turn in turns for prompt in turn] == [
+        ("a", False),
+        ("b", False),
+        ("c", True),
+    ]
 
 
 async def test_the_model_is_asked_about_a_notice_and_a_message_of_a_subagent() -> None:
