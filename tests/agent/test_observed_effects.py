@@ -138,6 +138,7 @@ OF_VARIABLES = {
     "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": (
         f"{MEMORY}::test_more_folders_have_files_if_the_environment_says_so"
     ),
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": f"{MEMORY}::test_memory_files_can_be_turned_off",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": f"{MEMORY}::test_notes_of_earlier_sessions_are_shown_up_to_their_limit",
     "HOME": "agent/hooks/test_run.py::test_a_command_with_arguments_runs_without_a_shell",
 }

@@ -126,3 +126,10 @@ def test_a_system_prompt_may_come_from_a_file(tmp_path: Path) -> None:
     assert session(tmp_path, "--system-prompt-file", path).system_prompt == "You are a cat."
     assert session(tmp_path, "--append-system-prompt-file", path).append_system_prompt == "You are a cat."
     assert "cannot read" in refused(tmp_path, "--system-prompt-file", str(tmp_path / "none")).message
+
+
+def test_opusplan_is_opus_in_plan_mode_and_sonnet_otherwise(tmp_path: Path) -> None:
+    found = session(tmp_path, "--model", "opusplan")
+    assert found.model_for("").startswith("claude-sonnet-")
+    found.set_mode("plan")
+    assert found.model_for("").startswith("claude-opus-")

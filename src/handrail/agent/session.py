@@ -454,7 +454,10 @@ class Session:
     def model_for(self, name: str) -> str:
         """The id of a model by name or alias; the session's model for "" and `inherit`."""
         named = name and name != "inherit" and not self.is_demo
-        return resolve(name, self.environment) if named else self.model
+        found = resolve(name, self.environment) if named else self.model
+        if found == "opusplan":  # plans with Opus, works with Sonnet
+            return resolve("opus" if self.mode == "plan" else "sonnet", self.environment)
+        return found
 
     @property
     def small_model(self) -> str:

@@ -39,6 +39,7 @@ VARIABLES: Final = (
     Variable("ANTHROPIC_DEFAULT_SONNET_MODEL", "model of the alias sonnet"),
     Variable("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1: memory files of --add-dir folders are read"),
     Variable("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1: the notes of earlier sessions are not read"),
+    Variable("CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1: memory files such as CLAUDE.md are not read"),
     Variable("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1: nothing runs in the background"),
     Variable(
         "ENABLE_TOOL_SEARCH",

@@ -82,7 +82,7 @@ SCENES: dict[str, Scene] = {
     "SessionStart": Scene(expected={"source": "startup"}),
     "SessionEnd": Scene(expected={"reason": "other"}),
     "Stop": Scene(expected={"stop_hook_active": False, "last_assistant_message": "ok"}),
-    "StopFailure": Scene((http_error(400, "invalid_request_error", "bad"),), expected={"error": "unknown"}),
+    "StopFailure": Scene((http_error(400, "invalid_request_error", "bad"),) * 6, expected={"error": "unknown"}),
     "SubagentStart": Scene(
         (reply(DELEGATE), reply(text("report")), reply(text("ok"))), expected={"agent_type": "general-purpose"}
     ),

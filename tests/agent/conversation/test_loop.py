@@ -27,7 +27,7 @@ async def test_temporary_errors_are_retried_and_reported(tmp_path: Path) -> None
 
 
 async def test_a_permanent_error_ends_the_turn_but_not_the_session(tmp_path: Path) -> None:
-    script = Script.of(http_error(400, message="no such thing"), text("better"))
+    script = Script.of(*[http_error(400, message="no such thing")] * 6, text("better"))
     async with stage(tmp_path, script) as host:
         result = await host.turn("go")
         assert (result["subtype"], result["is_error"]) == ("success", True)
@@ -99,8 +99,32 @@ async def test_an_answer_at_the_token_limit_is_continued(tmp_path: Path) -> None
 
 async def test_an_answer_always_at_the_token_limit_ends_the_turn(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(afterwards=reply(text("one"), stop_reason="max_tokens"))) as host:
-        assert (await host.turn("go"))["stop_reason"] == "max_tokens"
+        result = await host.turn("go")
+        assert (result["is_error"], result["terminal_reason"]) == (True, "api_error")
+        assert host.of("assistant")[-1]["error"] == "max_output_tokens"
         assert len(host.model.asked) == 4
+
+
+async def test_an_announced_call_that_is_missing_is_asked_for_once(tmp_path: Path) -> None:
+    script = Script.of(afterwards=reply(text("one"), stop_reason="tool_use"))
+    async with stage(tmp_path, script) as host:
+        result = await host.turn("go")
+        assert (result["result"], result["num_turns"]) == ("one", 2)
+        assert "tool call" in notes(host)[0]
+
+
+async def test_the_result_shows_the_last_text_block(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(reply(text("one"), text("two")))) as host:
+        assert (await host.turn("go"))["result"] == "two"
+
+
+@pytest.mark.parametrize(("status", "message", "asked"), [(400, "bad", 6), (422, "bad", 2)])
+async def test_an_invalid_request_is_repeated_silently(tmp_path: Path, status: int, message: str, asked: int) -> None:
+    script = Script.of(*[http_error(status, "invalid_request_error", message)] * (asked - 1), text("fine"))
+    async with stage(tmp_path, script) as host:
+        assert (await host.turn("go"))["result"] == "fine"
+        assert not host.of("system", "api_retry")
+        assert len(host.model.asked) == asked
 
 
 async def test_a_refusal_is_reported_and_continued_once(tmp_path: Path) -> None:

@@ -51,6 +51,33 @@ async def test_an_internal_prompt_is_not_merged() -> None:
     assert [await taken(queue), await taken(queue)] == [["a"], ["done"]]
 
 
+async def test_the_model_is_asked_once_about_notices_that_wait_together() -> None:
+    queue = PromptQueue()
+    for text in "abc":
+        queue.put(Prompt(text, origin={"kind": "task-notification"}, priority="later"))
+    turns = [await queue.next(lambda: False) for _ in range(3)]
+    assert [(prompt.text, prompt.asks) for turn in turns for prompt in turn] == [
+        ("a", False),
+        ("b", False),
+        ("c", True),
+    ]
+
+
+async def test_the_model_is_asked_about_a_notice_and_a_message_of_a_subagent() -> None:
+    queue = PromptQueue()
+    for kind in ("task-notification", "peer"):
+        queue.put(Prompt(kind, origin={"kind": kind}, priority="later"))
+    turns = [await queue.next(lambda: False) for _ in range(2)]
+    assert [prompt.asks for turn in turns for prompt in turn] == [True, True]
+
+
+def test_a_notice_is_folded_into_a_turn() -> None:
+    queue = PromptQueue()
+    queue.put(Prompt("done", origin={"kind": "task-notification"}, priority="later"))
+    queue.put(Prompt("hello", origin={"kind": "peer"}, priority="later"))
+    assert texts(queue.fold()) == ["done"]
+
+
 def test_a_duplicate_id_is_dropped() -> None:
     queue = PromptQueue()
     assert queue.put(Prompt("a", uuid="1"))

@@ -51,7 +51,7 @@ async def test_refused_image_is_removed_and_the_turn_continues(tmp_path: Path) -
 
 
 async def test_refusal_without_an_image_is_reported(tmp_path: Path) -> None:
-    script = Script.of(http_error(400, "invalid_request_error", TOO_LARGE), text("never"))
+    script = Script.of(*[http_error(400, "invalid_request_error", TOO_LARGE)] * 6, text("never"))
     async with stage(tmp_path, script) as host:
         assert (await host.turn("go"))["is_error"]
 

@@ -48,7 +48,8 @@ async def test_subagents_are_counted_over_the_session(tmp_path: Path) -> None:
     async with stage(tmp_path, script) as host:
         first = (await host.turn("which colour?"))["subagent_stats"]
         await host.turn("again")
-        last = (await host.result(2))["subagent_stats"]
+        await host.until(lambda: host.of("result")[-1]["subagent_stats"]["completed"] == 2)
+        last = host.of("result")[-1]["subagent_stats"]
     assert (first["spawned"], first["completed"], first["started_in_background"]) == (1, 1, 0)
     assert first["requested"] == {"background": 0, "foreground": 1, "unset": 0}
     assert (last["spawned"], last["completed"], last["started_in_background"]) == (2, 2, 1)

@@ -204,6 +204,12 @@ async def test_notes_of_earlier_sessions_are_shown_up_to_their_limit(tmp_path: P
     assert await seen(tmp_path, index, "--settings", '{"autoMemoryEnabled": false}') == []
 
 
+async def test_memory_files_can_be_turned_off(tmp_path: Path) -> None:
+    files = {"project/CLAUDE.md": "M_project", "home/.claude/CLAUDE.md": "M_user"}
+    assert len(await seen(tmp_path, files)) == 2
+    assert await seen(tmp_path, files, environment={"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}) == []
+
+
 async def first_text(folder: Path) -> str:
     async with stage(folder, Script.of(text("ok"))) as host:
         await host.turn("go")

@@ -122,6 +122,31 @@ async def test_compact_of_an_empty_conversation_fails(tmp_path: Path) -> None:
         assert told["local_command_source"].startswith("<local-command-stderr>Error: ")
 
 
+async def test_a_second_compact_has_not_enough_messages(tmp_path: Path) -> None:
+    script = Script.of(text("one"), text("<summary>all</summary>"), text("two"))
+    async with stage(tmp_path, script) as host:
+        await host.turn("hi")
+        await host.turn("/compact")
+        result = await host.turn("/compact")
+        assert (result["result"], result["num_turns"]) == ("Not enough messages to compact.", 0)
+        assert len(host.of("system", "compact_boundary")) == 1
+        assert host.of("system", "status")[-1]["compact_result"] == "failed"
+
+
+async def test_clear_leaves_background_tasks_running(tmp_path: Path) -> None:
+    command = f"until [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    call = tool_use("Bash", command=command, run_in_background=True)
+    async with stage(tmp_path, Script.of(call, text("started"), text("noticed"))) as host:
+        await host.turn("go")
+        result = await host.turn("/clear")
+        assert [task["description"] for task in host.of("system", "background_tasks_changed")[-1]["tasks"]] == [command]
+        (tmp_path / "go").touch()
+        noticed = await host.result(2)
+        assert (noticed["result"], noticed["session_id"]) == ("noticed", result["session_id"])
+        assert noticed["origin"]["kind"] == "task-notification"
+        assert host.of("system", "task_notification")[0]["status"] == "completed"
+
+
 async def test_clear_runs_the_hooks_of_both_sessions(tmp_path: Path) -> None:
     async with stage(tmp_path, ONE) as host:
         host.answers["hook_callback"] = lambda request: {}

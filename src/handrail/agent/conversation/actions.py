@@ -16,7 +16,7 @@ from handrail.agent.extensions.extensions import Extensions
 from handrail.agent.record.checkpoints import Checkpoints
 from handrail.agent.record.transcript import Transcript
 from handrail.agent.speaker import new_id
-from handrail.schema.activity_messages import BackgroundTasksChangedMessage, ConversationResetMessage
+from handrail.schema.activity_messages import ConversationResetMessage
 from handrail.schema.permission_types import PermissionUpdate
 from handrail.schema.system_messages import SessionTitleChangedMessage
 
@@ -113,7 +113,7 @@ class SessionActions:
 
     async def compact(self, instructions: str) -> None:
         """Compact the conversation in a turn without prompts."""
-        from handrail.agent.conversation.compaction import BLOCKED
+        from handrail.agent.conversation.compaction import BLOCKED, NOT_ENOUGH
 
         start = monotonic()
         self.ledger.begin_turn()
@@ -122,7 +122,7 @@ class SessionActions:
             return
         await self._local.ready()
         problem = await self._compaction().compact("manual", instructions)
-        if problem.startswith(BLOCKED):
+        if problem.startswith((BLOCKED, NOT_ENOUGH)):
             await self._local.say("compact", problem.strip())
             return
         text = f"Compaction failed: {problem}" if problem else "Compacted"
@@ -141,8 +141,7 @@ class SessionActions:
 
     async def _start_over(self) -> None:
         thread, transcript = self._thread, self._transcript
-        await self._tasks.stop_all()
-        await thread.speaker.send(BackgroundTasksChangedMessage())
+        await self._tasks.report_running()  # they continue, and the new conversation gets their notices
         self.session.id = new_id()
         transcript.move_to(self.session.id)
         self._checkpoints.start_over(transcript.checkpoints_folder)

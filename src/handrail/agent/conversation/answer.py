@@ -87,6 +87,12 @@ class Answer:
         """Its text, without thinking and tool calls."""
         return "".join(str(block.get("text") or "") for block in self.blocks if block.get("type") == "text")
 
+    @property
+    def last_text(self) -> str:
+        """Its last text block, which the result of a turn shows."""
+        texts = [str(block.get("text") or "") for block in self.blocks if block.get("type") == "text"]
+        return texts[-1] if texts else ""
+
     async def take(self, event: JsonObject, **fields: Any) -> None:
         """Add one event."""
         match event.get("type"):

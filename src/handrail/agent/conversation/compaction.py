@@ -42,6 +42,7 @@ _SHORTEST: Final = 1000
 """Texts are not shortened below this number of characters."""
 
 BLOCKED: Final = "Compaction blocked by PreCompact hook"
+NOT_ENOUGH: Final = "Not enough messages to compact."
 NO_SUMMARY: Final = "The model gave no summary, and the conversation stays as it was"
 _LEFT_OUT: Final = "\n[… the rest was left out to make room]"
 ASK_FOR_SUMMARY: Final = """\
@@ -120,6 +121,9 @@ class Compaction:
         window = window or self._window()
         before = thread.history.estimate
         await thread.speaker.system("status", status="compacting")
+        if not self._has_answer():
+            await self._fail(NOT_ENOUGH)
+            return NOT_ENOUGH
         if refused := await thread.object_to("PreCompact", trigger=trigger, custom_instructions=instructions or None):
             await self._fail(f"skipped: {BLOCKED}: {refused}")
             return f"{BLOCKED}: {refused}"

@@ -22,6 +22,7 @@ from handrail.agent.models.base import ModelError, ModelRequest
 from handrail.agent.models.retry import (
     ApiFailure,
     api_failure,
+    is_invalid_request,
     is_overload,
     is_prompt_too_long,
     is_retried,
@@ -38,11 +39,20 @@ __all__ = ["End", "Loop", "request_of"]
 
 JsonObject = dict[str, Any]
 _FULL: Final = ApiFailure("Prompt is too long", "invalid_request", "blocking_limit")
+_ENDLESS: Final = ApiFailure(
+    "API Error: the answer reached the limit of its length several times. Ask for less at once, or set"
+    " CLAUDE_CODE_MAX_OUTPUT_TOKENS to a higher number.",
+    "max_output_tokens",
+    "api_error",
+)
 _OVERLOADS_BEFORE_FALLBACK: Final = 3
+_MOST_INVALID: Final = 5
+"""How often a request that the API calls invalid is repeated at once, as CLI 2.1.325 does: gateways differ."""
 _MOST_CONTINUATIONS: Final = 3
 _MOST_BAD_OUTPUTS: Final = 5
 _CUT: Final = "The answer above was cut off while it was sent. Go on exactly where it ends; if nothing is there, begin."
 _TOO_LONG: Final = "The answer above reached the limit of its length. Go on exactly where it ends, in smaller pieces."
+_NO_CALL: Final = "The answer above announces a tool call, but has none. Call the tool now."
 _NO_TEXT: Final = "The answer above has no text, so the user sees nothing. Go on, and say what there is to say."
 _TOO_LONG_STOPS: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 _MEDIA_REMOVED: Final = (
@@ -110,13 +120,15 @@ class Loop:
         self.rounds = 0
         self._continued = 0
         """How often the model was asked to go on with an answer that was cut off."""
-        self._refused = self._asked_for_text = self._asked_for_output = False
+        self._refused = self._asked_for_call = self._asked_for_text = self._asked_for_output = False
         self._stop_blocks = 0
         """How often a Stop hook has kept the turn from ending."""
         self._prevented = False
         """Whether a Stop hook answered `continue: false`."""
         self._fallback = ""
         """The model that is used instead, after the session's own was overloaded."""
+        self._without_thinking = False
+        """Whether requests leave thinking out, because the API called one with it invalid twice."""
         self._most_output = 0
         """Tokens that an answer may have at most, if the API named fewer than usual."""
 
@@ -149,7 +161,7 @@ class Loop:
         """Get one answer. Temporary errors are retried, and what was received before one is discarded."""
         if self._compaction is not None and not await self._compaction.if_needed() and self._compaction.is_full():
             raise WindowFull
-        attempt, overloads, most = 0, 0, max_retries(self.thread.session.environment)
+        attempt, overloads, invalid, most = 0, 0, 0, max_retries(self.thread.session.environment)
         if self.thread.speaker.partial:
             await self.thread.speaker.system("status", status="requesting")
         while True:
@@ -175,6 +187,10 @@ class Loop:
                 if is_prompt_too_long(error) and await self._make_room():
                     continue
                 if await self._remove_media(error):
+                    continue
+                if is_invalid_request(error) and invalid < _MOST_INVALID:
+                    invalid += 1
+                    self._without_thinking = invalid > 1
                     continue
                 attempt += 1
                 if attempt > most or not is_retried(error):
@@ -236,6 +252,8 @@ class Loop:
 
     def _request(self) -> ModelRequest:
         request = request_of(self.thread, self._fallback)
+        if self._without_thinking:
+            request = replace(request, thinking=None)
         return replace(request, max_tokens=self._most_output) if self._most_output else request
 
     async def _listen(self) -> Answer:
@@ -274,10 +292,13 @@ class Loop:
             return End("budget_exhausted", stop_reason=answer.stop_reason)
         if answer.calls:
             return await self._do(answer)
+        if answer.whole and answer.stop_reason in _TOO_LONG_STOPS and self._continued == _MOST_CONTINUATIONS:
+            return await self._fail(_ENDLESS)
         note = await self._note_on(answer) or await self._hear_stop(answer)
         if not note:
             reason = "stop_hook_prevented" if self._prevented else "completed"
-            return End(reason, text=answer.text, stop_reason=answer.stop_reason)
+            shown = answer.text if thread.agent_id else answer.last_text  # the report of a subagent is all of its text
+            return End(reason, text=shown, stop_reason=answer.stop_reason)
         if self._is_last_round():
             return End("max_turns", stop_reason=answer.stop_reason)
         thread.history.add_user(note)
@@ -316,6 +337,9 @@ class Loop:
         if short and self._continued < _MOST_CONTINUATIONS:
             self._continued += 1
             return short
+        if answer.stop_reason == "tool_use" and not self._asked_for_call:
+            self._asked_for_call = True
+            return _NO_CALL
         if not short and not answer.text.strip() and answer.stop_reason == "end_turn" and not self._asked_for_text:
             self._asked_for_text = True
             return _NO_TEXT

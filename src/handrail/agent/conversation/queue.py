@@ -1,7 +1,7 @@
 """Prompts that wait for a turn.
 
-All prompts that wait when a turn starts are merged into it. A prompt that arrives while tools run is folded into the
-running turn.
+All prompts that wait when a turn starts are merged into it. A prompt or a notice that arrives while tools run is folded
+into the running turn.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from handrail.agent.base import Prompt
 from handrail.agent.slash_commands.expansion import Expansion
@@ -99,6 +101,8 @@ class PromptQueue:
             await self._changed.wait()
 
     def _take_turn(self) -> list[Prompt]:
+        if all(map(_is_notice, self._waiting[:2])) and len(self._waiting) > 1:
+            return [replace(self._waiting.pop(0), asks=False)]  # the model is asked once, about the last one
         if _is_alone(self._waiting[0]) or not self._waiting[0].asks:
             return [self._waiting.pop(0)]
         taken: list[Prompt] = []
@@ -111,7 +115,8 @@ class PromptQueue:
         taken: list[Prompt] = []
         left: list[Prompt] = []
         for prompt in self._waiting:
-            (left if is_command(prompt) or prompt.priority == "later" else taken).append(prompt)
+            later = prompt.priority == "later" and not _is_notice(prompt)
+            (left if later or is_command(prompt) else taken).append(prompt)
         self._waiting = left
         return taken
 
@@ -133,6 +138,11 @@ class PromptQueue:
 
     def __len__(self) -> int:
         return sum(prompt.asks for prompt in self._waiting)
+
+
+def _is_notice(prompt: Prompt) -> bool:
+    """Whether a prompt reports a background task."""
+    return prompt.origin is not None and prompt.origin.get("kind") == "task-notification"
 
 
 def _is_alone(prompt: Prompt) -> bool:

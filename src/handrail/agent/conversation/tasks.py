@@ -134,7 +134,7 @@ class Tasks:
                     task_type=task.kind,
                     **told,
                 )
-            await self._changed()
+            await self.report_running()
             self._begun[task.id].set()
             task.status, task.summary = await work(TaskRun(task, self._notify))
         except asyncio.CancelledError:
@@ -162,13 +162,14 @@ class Tasks:
             output_file=task.output_file,
             summary=task.summary,
         )
-        await self._changed()
+        await self.report_running()
         if task.notified and task.status != "stopped":
             self._notify(_prompt(_notice(task)))
         else:
             self._notify(None)
 
-    async def _changed(self) -> None:
+    async def report_running(self) -> None:
+        """Send the list of running tasks to the host."""
         running = [self.known[id].line() for id in self._running]
         await self.speaker.system("background_tasks_changed", tasks=running)
 

@@ -14,6 +14,7 @@ __all__ = [
     "ApiFailure",
     "api_error_text",
     "api_failure",
+    "is_invalid_request",
     "is_overload",
     "is_prompt_too_long",
     "is_retried",
@@ -105,6 +106,13 @@ def reduced_output(error: ModelError) -> int:
         return 0
     left = int(found[2]) - int(found[1]) - OUTPUT_MARGIN
     return left if left >= SHORTEST_OUTPUT else 0
+
+
+def is_invalid_request(error: ModelError) -> bool:
+    """Whether the API calls the request invalid for a reason that may be the API's own."""
+    if error.status not in (400, 422) or error.should_retry is not None:
+        return False
+    return not is_prompt_too_long(error) and not NO_CREDIT.search(error.message)
 
 
 def is_overload(error: ModelError) -> bool:

@@ -205,6 +205,8 @@ class _Reader:
     def _file(self, path: str, kind: str, *, parent: str = "", level: int = 1, base: str = "") -> Iterator[MemoryFile]:
         """A file and its imports; nothing if it is missing, empty, excluded or already read."""
         path = os.path.normpath(path)
+        if kind != "AutoMem" and _is_on(self._session.environment.get("CLAUDE_CODE_DISABLE_CLAUDE_MDS")):
+            return
         if path in self._seen or not os.path.isfile(path) or self._is_excluded(path, kind):
             return
         self._seen.add(path)
