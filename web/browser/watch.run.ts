@@ -25,13 +25,14 @@ test("a page watches a session", { timeout: 240_000 }, async () => {
     await page.reload();
     await visitor.log.waitFor();
     await page.evaluate(() => {
-      // Looked up each time: the element of the conversation is replaced while it loads.
-      const report = () =>
-        (window as unknown as { report: (text: string) => void }).report(
-          document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "",
-        );
-      new MutationObserver(report).observe(document.body, { subtree: true, childList: true, characterData: true });
-      report();
+      const { report } = window as unknown as { report: (text: string) => void };
+      // The element is looked up each time: it is replaced while the conversation loads.
+      new MutationObserver(() => report(document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "")).observe(document.body, {
+        subtree: true,
+        childList: true,
+        characterData: true,
+      });
+      report(document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "");
     });
   };
 
