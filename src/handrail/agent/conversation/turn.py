@@ -71,6 +71,7 @@ class Turn:
         self._work: asyncio.Task[Any] | None = None
         self._interrupted = False
         self._dropped = False
+        self._begun = False
         self._start = monotonic()
         self._uuids = [prompt.uuid for prompt in prompts if prompt.uuid]
         self._folded: list[str] = []
@@ -144,6 +145,7 @@ class Turn:
         asked = [prompt for prompt in self._prompts if prompt.asks]
         notes: list[str] = []
         blocked = await self._submit(asked, notes)
+        self._begun = True
         await self._lines.say_init()
         if blocked:
             await self._speaker.send(InformationalMessage(content=blocked, level="warning"))
@@ -188,7 +190,13 @@ class Turn:
         if thread.answer is not None:
             answer, thread.answer = thread.answer, None
             await answer.cut_off(keep=True)
-            thread.history.add_assistant([block for block in answer.blocks if block.get("type") == "text"])
+            thread.history.add_assistant(
+                [block for block in answer.blocks if block.get("type") in ("text", "tool_use")]
+            )
+            thread.open_calls = {call["id"]: call for call in answer.calls}
+            await self._reject_open_calls()
+        if not self._begun:
+            await self._lines.say_init()
         if not thread.open_calls:
             thread.history.add_user(INTERRUPTED)
             await speaker.user([text_block(INTERRUPTED)])
@@ -243,7 +251,7 @@ class Turn:
             "subtype": subtype,
             "is_error": failure is not None or subtype != "success",
             "duration_ms": round((monotonic() - self._start) * 1000),
-            "num_turns": 0 if end.reason in _NOT_ASKED else 1 + self._speaker.user_lines,
+            "num_turns": 0 if end.reason in _NOT_ASKED or not self._begun else 1 + self._speaker.user_lines,
             "stop_reason": "stop_sequence" if failure else end.stop_reason,
             "permission_denials": thread.denials,
         }
