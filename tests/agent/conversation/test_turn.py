@@ -195,6 +195,32 @@ async def test_an_interrupt_after_finished_calls_rejects_them(tmp_path: Path, ca
         assert sent.count("tool_use") == sent.count("tool_result") == calls
 
 
+async def test_a_prompt_for_now_ends_the_running_turn_without_an_error(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(reply(text("part"), hang()), text("going on"))) as host:
+        await host.say("go", uuid="a")
+        await host.until_line("assistant")
+        await host.say("and now?", uuid="b", priority="now")
+        first, second = await host.result(), await host.result(1)
+        assert (first["subtype"], first["result"], first["terminal_reason"]) == ("success", "part", "aborted_streaming")
+        assert second["result"] == "going on"
+        assert not host.of("user")
+        states = [line["state"] for line in host.of("command_lifecycle") if line["command_uuid"] == "a"]
+        assert states == ["queued", "started", "cancelled"]
+
+
+async def test_a_prompt_for_now_ends_running_calls(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("going on"))) as host:
+        host.answers.pop("can_use_tool")
+        await host.say("go")
+        await host.until_line("control_request", "can_use_tool")
+        await host.say("and now?", priority="now")
+        first, second = await host.result(), await host.result(1)
+        assert (first["subtype"], first["terminal_reason"]) == ("success", "aborted_tools")
+        assert second["result"] == "going on"
+        assert_calls_are_answered(host.model.asked[-1]["messages"])
+        assert INTERRUPTED not in str(host.lines)
+
+
 async def test_a_denial_with_interrupt_rejects_all_calls(tmp_path: Path) -> None:
     calls = [tool_use("Bash", command="touch x"), tool_use("Bash", command="touch y")]
     async with stage(tmp_path, Script.of(calls, text("going on"))) as host:
