@@ -625,6 +625,8 @@ class Engine:
     def put(self, prompt: Prompt) -> None:
         """Queue a prompt; the priority `now` ends the running turn. A uuid that was queued before is ignored."""
         if not self.queue.put(prompt):
+            if self.arguments.replay_user_messages:  # the host sees that its line arrived
+                self.later(self.lines.echo(prompt))
             return
         if prompt.uuid:
             self.later(self.lines.tell_lifecycle(prompt.uuid, "queued"))

@@ -221,6 +221,15 @@ async def test_a_prompt_for_now_ends_running_calls(tmp_path: Path) -> None:
         assert INTERRUPTED not in str(host.lines)
 
 
+async def test_a_prompt_with_a_used_uuid_is_only_echoed(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("one"), text("three")), "--replay-user-messages") as host:
+        await host.turn("first", uuid="a")
+        await host.say("second", uuid="a")
+        await host.turn("third")
+        assert [line["message"]["content"] for line in host.of("user")] == ["first", "second", "third"]
+        assert len(host.model.asked) == 2
+
+
 async def test_a_denial_with_interrupt_rejects_all_calls(tmp_path: Path) -> None:
     calls = [tool_use("Bash", command="touch x"), tool_use("Bash", command="touch y")]
     async with stage(tmp_path, Script.of(calls, text("going on"))) as host:
