@@ -70,9 +70,9 @@ class StagedHost:
         self._changed = asyncio.Condition()
         self._asked = 0
 
-    async def write(self, line: JsonObject | bytes) -> None:
+    async def write(self, line: JsonObject | bytes, *, end: bytes = b"\n") -> None:
         """Send a line to the agent."""
-        await self._transport.send((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
+        await self._transport.send((line if isinstance(line, bytes) else json.dumps(line).encode()) + end)
 
     async def say(self, content: Any, **fields: Any) -> None:
         """Send a prompt."""

@@ -155,3 +155,10 @@ def test_memory_is_released_with_the_line():
     splitter.feed(b"\n")
     assert splitter.finish() == []
     assert splitter.feed(b"next\n") == [b"next"]
+
+
+@pytest.mark.parametrize(("rest", "lines"), [(b"{}", [b"{}"]), (b"{}\r", [b"{}"]), (b" \r", []), (b"", [])])
+def test_the_end_of_a_stream_may_end_its_last_line(rest: bytes, lines: list[bytes]):
+    splitter = LineSplitter()
+    assert splitter.feed(b"1\n" + rest) == [b"1"]
+    assert splitter.finish(ends_line=True) == lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -180,3 +181,13 @@ def test_unencodable_request_changes_no_state():
     with pytest.raises(UnicodeEncodeError):
         peer.refuse("r1", "half a pair: \ud83e")
     assert (dict(peer.waiting), dict(peer.open)) == ({}, {"r1": request})
+
+
+def test_a_repeated_request_is_answered_with_its_own_id():
+    peer = Peer(takes_repeated=True)
+    events = [peer.receive(encode_request("r1", subtype, {})) for subtype in ("a", "b", "c")]
+    asked = [event.request for event in events if isinstance(event, Asked)]
+    assert [request.subtype for request in asked] == ["a", "b", "c"]
+    answers = [peer.answer(request.id, {}) for request in reversed(asked)]
+    assert [json.loads(answer.raw)["response"]["request_id"] for answer in answers] == ["r1"] * 3
+    assert not peer.open

@@ -623,9 +623,15 @@ class Engine:
                 await self._loaded()
 
     def put(self, prompt: Prompt) -> None:
-        """Queue a prompt. A uuid that was queued before is ignored."""
-        if self.queue.put(prompt) and prompt.uuid:
+        """Queue a prompt; the priority `now` ends the running turn. A uuid that was queued before is ignored."""
+        if not self.queue.put(prompt):
+            if self.arguments.replay_user_messages:  # the host sees that its line arrived
+                self.later(self.lines.echo(prompt))
+            return
+        if prompt.uuid:
             self.later(self.lines.tell_lifecycle(prompt.uuid, "queued"))
+        if prompt.priority == "now" and self.turn is not None:
+            self.turn.supersede()
 
     def set_variables(self, variables: Mapping[str, str]) -> None:
         """Change the environment of processes that tools start."""

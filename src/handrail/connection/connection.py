@@ -57,7 +57,8 @@ class Connection:
     `on_messages` had the earlier messages, and before the handler runs.
 
     `read_line` decodes a line; `on_bad_line` receives malformed ones. With `stays_open` the end of input only stops
-    reading: pending requests fail, and this side may keep sending until it is closed.
+    reading: pending requests fail, and this side may keep sending until it is closed. With `lenient` the last line
+    needs no newline, and a request with the id of an open one is answered too.
     """
 
     def __init__(
@@ -72,10 +73,11 @@ class Connection:
         on_request: Callable[[Request | CancelRequest], None] | None = None,
         read_line: Callable[[bytes], Frame] = decode,
         stays_open: bool = False,
+        lenient: bool = False,
         line_limit: int = DEFAULT_LIMIT,
     ) -> None:
         self.transport = transport
-        self.peer = Peer(uuid4().hex[:8])
+        self.peer = Peer(uuid4().hex[:8], takes_repeated=lenient)
         self.bad_lines = 0
         self.ending: Ending | None = None
         self.tap: Callable[[Direction, Frame], None] | None = None
@@ -86,6 +88,7 @@ class Connection:
         self._on_request = on_request
         self._read_line = read_line
         self._stays_open = stays_open
+        self._lenient = lenient
         self._deaf = False
         self._splitter = LineSplitter(line_limit)
         self._router = Router({} if handlers is None else handlers, self._answer, self._refuse)
@@ -170,7 +173,8 @@ class Connection:
                 lines = feed(chunk)
                 if self.tap is not None or self._take_partials is None or not self._take_partials(lines):
                     take([read(line) if type(line) is bytes else line for line in lines])  # type: ignore[misc]
-            take([read(line) if type(line) is bytes else line for line in self._splitter.finish()])  # type: ignore[misc]
+            last = self._splitter.finish(ends_line=self._lenient)
+            take([read(line) if type(line) is bytes else line for line in last])  # type: ignore[misc]
         except Exception:
             log.exception("reading failed; the connection is closed")
         finally:

@@ -18,11 +18,11 @@ from handrail.protocol.frames import (
     CancelRequest,
     Failure,
     Frame,
+    InternalId,
     KeepAlive,
     Message,
     Request,
     Success,
-    Unnamed,
 )
 
 __all__ = [
@@ -287,7 +287,7 @@ def encode_failure(id: str, error: str, code: str = "") -> Failure:
 
 
 def _named(id: str) -> Object:
-    return {} if isinstance(id, Unnamed) else {"request_id": id}
+    return id.named if isinstance(id, InternalId) else {"request_id": id}
 
 
 def encode_cancel(id: str) -> CancelRequest:

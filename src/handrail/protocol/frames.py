@@ -6,6 +6,8 @@ The other fields are only those needed for routing.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 __all__ = [
@@ -14,18 +16,27 @@ __all__ = [
     "CancelRequest",
     "Failure",
     "Frame",
+    "InternalId",
     "KeepAlive",
     "Message",
     "Request",
     "Success",
-    "Unnamed",
 ]
 
 
-class Unnamed(str):
-    """An internal id for a request that came without one; its answer is sent without one too."""
+class InternalId(str):
+    """The id of a request whose own id is missing, not a text, or that of an open request. `named` identifies the
+    request in its answer."""
 
-    __slots__ = ()
+    __slots__ = ("named",)
+
+    def __new__(cls, id: str, **named: Any) -> InternalId:
+        """An id that is unique among open requests."""
+        made = super().__new__(cls, id)
+        made.named = named
+        return made
+
+    named: dict[str, Any]
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):

@@ -40,10 +40,13 @@ class LineSplitter:
         self._hold(tail)
         return lines if not lines or lines[0] else lines[1:]
 
-    def finish(self) -> list[bytes | BadLine]:
-        """End of stream. Returns a BadLine if it ended inside a line."""
+    def finish(self, *, ends_line: bool = False) -> list[bytes | BadLine]:
+        """End of stream. Returns a BadLine if it ended inside a line, or that line if the end of the stream ends it."""
         if not self._size:
             return []
+        if ends_line:
+            last = self._release()
+            return [last] if last else []
         kept, size = self._take()
         return (
             [] if size == len(kept) and kept.isspace() else [BadLine(kept, "the stream ended inside this line", size)]

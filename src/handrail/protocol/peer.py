@@ -17,7 +17,7 @@ import msgspec
 
 from handrail.errors import LocalProtocolError
 from handrail.protocol.codec import encode_cancel, encode_failure, encode_request, encode_success
-from handrail.protocol.frames import Answer, CancelRequest, Failure, Frame, Request, Success
+from handrail.protocol.frames import Answer, CancelRequest, Failure, Frame, InternalId, Request, Success
 
 __all__ = ["Answered", "Asked", "Counts", "Ignored", "Peer", "PeerEvent", "Withdrawn"]
 
@@ -63,9 +63,13 @@ class Counts(msgspec.Struct):
 
 
 class Peer:
-    """The state of one end. `salt` makes its request ids unique among peers."""
+    """The state of one end. `salt` makes its request ids unique among peers.
 
-    def __init__(self, salt: str = "") -> None:
+    `takes_repeated`: a request with the id of an open one is a request of its own, which is not ignored.
+    """
+
+    def __init__(self, salt: str = "", *, takes_repeated: bool = False) -> None:
+        self._takes_repeated = takes_repeated
         self.counts = Counts()
         self.closed = False
         self._suffix = f"_{salt}" if salt else ""
@@ -138,7 +142,10 @@ class Peer:
     def _receive_request(self, request: Request) -> PeerEvent:
         if request.id in self._open:
             self.counts.duplicate_requests += 1
-            return Ignored(request, "a request with this id is open already", odd=True)
+            if not self._takes_repeated:
+                return Ignored(request, "a request with this id is open already", odd=True)
+            id = InternalId(f"{request.id}\n{self.counts.duplicate_requests}", request_id=request.id)
+            request = msgspec.structs.replace(request, id=id)
         self._open[request.id] = request
         return Asked(request)
 

@@ -605,3 +605,37 @@ async def test_a_hook_with_an_invalid_condition_runs_always_and_is_reported(tmp_
         await host.turn("go")
     assert "runs for every call" in capsys.readouterr().err
     assert logged(tmp_path)
+
+
+async def test_context_of_a_stop_hook_starts_another_round(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("first"), text("second"))) as host:
+        host.answers["hook_callback"] = lambda request: (
+            {}
+            if request["input"]["stop_hook_active"]
+            else {"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "look again"}}
+        )
+        await host.control("initialize", hooks=hooks_for("Stop"))
+        result = await host.turn("go")
+        assert (result["result"], result["num_turns"]) == ("second", 1)
+        assert "look again" in str(host.model.asked[-1]["messages"])
+        assert not host.of("user")
+
+
+async def test_a_prompt_hook_that_does_not_answer_blocks_the_prompt(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("unasked"))) as host:
+        await host.control("initialize", hooks=hooks_for("UserPromptSubmit", timeout=0.05))
+        result = await host.turn("go")
+        assert (result["subtype"], result["num_turns"]) == ("success", 0)
+        assert "did not answer within 0.05 seconds" in result["result"]
+        assert not host.model.asked
+
+
+@pytest.mark.parametrize(("named", "asks"), [("PostToolUse", 0), ("", 1)])
+async def test_an_answer_to_another_event_keeps_the_tool_from_running(named: str, asks: int, tmp_path: Path) -> None:
+    answer = {"permissionDecision": "allow", **({"hookEventName": named} if named else {})}
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("done"))) as host:
+        host.answers["hook_callback"] = lambda request: {"hookSpecificOutput": answer}
+        await host.control("initialize", hooks=hooks_for("PreToolUse"))
+        await host.turn("go")
+        assert len(host.requests("can_use_tool")) == asks
+        assert [block.get("is_error", False) for block in host.results_of_tools()] == [not asks]

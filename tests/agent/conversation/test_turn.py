@@ -24,6 +24,10 @@ async def interrupt(host: StagedHost) -> dict[str, Any]:
     return await host.result()
 
 
+def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return message["content"] if isinstance(message["content"], list) else []
+
+
 async def goes_on(host: StagedHost) -> None:
     """The next turn is as if nothing had been."""
     assert (await host.turn("and now?"))["result"] == "going on"
@@ -149,17 +153,81 @@ async def test_an_interrupt_kills_a_running_command(tmp_path: Path) -> None:
         await goes_on(host)
 
 
-@pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"])
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "PostToolUse"])
 async def test_an_interrupt_while_a_hook_runs(tmp_path: Path, event: str) -> None:
     script = Script.of(tool_use("Bash", command="echo x"), text("x"), afterwards=reply(text("going on")))
     async with stage(tmp_path, script, ALLOW_ALL) as host:
         await host.control("initialize", hooks=hooks_for(event))
         await host.say("go")
         await host.until_line("control_request", "hook_callback")
-        assert (await interrupt(host))["subtype"] == "error_during_execution"
+        result = await interrupt(host)
+        assert result["subtype"] == "error_during_execution"
+        assert (result["num_turns"] == 0) is (event == "UserPromptSubmit")
+        assert len(host.of("system", "init")) == 1
         host.answers["hook_callback"] = lambda request: {}
         await host.turn("and now?")
         assert_calls_are_answered(host.model.asked[-1]["messages"])
+
+
+async def test_an_interrupt_of_a_stop_hook_keeps_the_whole_answer(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("whole"), text("going on"))) as host:
+        await host.control("initialize", hooks=hooks_for("Stop"))
+        await host.say("go")
+        await host.until_line("control_request", "hook_callback")
+        result = await interrupt(host)
+        assert (result["subtype"], result["result"], result["terminal_reason"]) == ("success", "whole", "completed")
+        host.answers["hook_callback"] = lambda request: {}
+        await goes_on(host)
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+async def test_an_interrupt_after_finished_calls_rejects_them(tmp_path: Path, calls: int) -> None:
+    blocks = [tool_use("Bash", command=f"touch {name}") for name in range(calls)]
+    async with stage(tmp_path, Script.of(reply(*blocks, hang()), text("going on")), ALLOW_ALL) as host:
+        await host.say("go")
+        await host.until(lambda: len(host.of("assistant")) == calls or None)
+        assert (await interrupt(host))["terminal_reason"] == "aborted_streaming"
+        assert [block["content"] for block in host.results_of_tools()] == [REJECTED] * calls
+        assert host.of("user")[-1]["message"]["content"][0]["text"] == INTERRUPTED
+        assert not list((tmp_path / "project").iterdir())
+        await goes_on(host)
+        sent = [block["type"] for message in host.model.asked[-1]["messages"] for block in blocks_of(message)]
+        assert sent.count("tool_use") == sent.count("tool_result") == calls
+
+
+async def test_a_prompt_for_now_ends_the_running_turn_without_an_error(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(reply(text("part"), hang()), text("going on"))) as host:
+        await host.say("go", uuid="a")
+        await host.until_line("assistant")
+        await host.say("and now?", uuid="b", priority="now")
+        first, second = await host.result(), await host.result(1)
+        assert (first["subtype"], first["result"], first["terminal_reason"]) == ("success", "part", "aborted_streaming")
+        assert second["result"] == "going on"
+        assert not host.of("user")
+        states = [line["state"] for line in host.of("command_lifecycle") if line["command_uuid"] == "a"]
+        assert states == ["queued", "started", "cancelled"]
+
+
+async def test_a_prompt_for_now_ends_running_calls(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("going on"))) as host:
+        host.answers.pop("can_use_tool")
+        await host.say("go")
+        await host.until_line("control_request", "can_use_tool")
+        await host.say("and now?", priority="now")
+        first, second = await host.result(), await host.result(1)
+        assert (first["subtype"], first["terminal_reason"]) == ("success", "aborted_tools")
+        assert second["result"] == "going on"
+        assert_calls_are_answered(host.model.asked[-1]["messages"])
+        assert INTERRUPTED not in str(host.lines)
+
+
+async def test_a_prompt_with_a_used_uuid_is_only_echoed(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("one"), text("three")), "--replay-user-messages") as host:
+        await host.turn("first", uuid="a")
+        await host.say("second", uuid="a")
+        await host.turn("third")
+        assert [line["message"]["content"] for line in host.of("user")] == ["first", "second", "third"]
+        assert len(host.model.asked) == 2
 
 
 async def test_a_denial_with_interrupt_rejects_all_calls(tmp_path: Path) -> None:

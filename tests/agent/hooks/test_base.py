@@ -55,6 +55,8 @@ def test_an_answer_is_read(output: Any, result: HookResult):
         {"systemMessage": {}},
         {"hookSpecificOutput": []},
         specific("Stop", additionalContext="x"),
+        {"hookSpecificOutput": {"permissionDecision": "deny"}},
+        {"hookSpecificOutput": {"hookEventName": 5}},
         specific(permissionDecision="yes"),
         specific(permissionDecision=["deny"]),
         specific(updatedInput=[]),
@@ -136,7 +138,7 @@ def test_other_fields_are_merged_in_order():
             HookResult(additional_context=("a",), system_messages=("m",), failures=("f",), updated_input={"x": 1}),
             HookResult(is_async=True),
             HookResult(additional_context=("b",), continue_=False, stop_reason="s", updated_input={"x": 2}),
-            HookResult(block="no", permission={"behavior": "allow"}, timed_out=True, specific={"k": 1}),
+            HookResult(block="no", permission={"behavior": "allow"}, no_verdict=True, specific={"k": 1}),
             HookResult(permission={"behavior": "deny", "message": "m"}),
         ]
     )
@@ -149,6 +151,6 @@ def test_other_fields_are_merged_in_order():
         stop_reason="s",
         block="no",
         permission={"behavior": "deny", "message": "m"},
-        timed_out=True,
+        no_verdict=True,
         specific={"k": 1},
     )

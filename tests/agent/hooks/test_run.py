@@ -102,14 +102,14 @@ async def test_a_failed_callback_decides_nothing_and_is_reported(answer: Any):
 async def test_a_tool_does_not_run_if_its_callback_times_out():
     host = Host(a=asyncio.Event())
     result = await hooks_of(host, registered("PreToolUse", "a", timeout=0.02)).run("PreToolUse", BASH)
-    assert result == HookResult(decision="deny", reason=TIMED_OUT, timed_out=True)
+    assert result == HookResult(decision="deny", reason=TIMED_OUT, no_verdict=True)
     assert host.taken_back == ["a"]
 
 
 async def test_other_events_continue_after_a_timeout():
     host = Host(a=asyncio.Event())
     result = await hooks_of(host, registered("Stop", "a", timeout=0.02)).run("Stop", {})
-    assert (result.decision, result.timed_out, len(result.failures)) == (None, True, 1)
+    assert (result.decision, result.no_verdict, len(result.failures)) == (None, True, 1)
 
 
 async def test_a_cancelled_run_withdraws_its_callbacks():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,3 +74,29 @@ async def test_the_end_of_the_input_ends_the_session_when_its_work_is_done(tmp_p
         await host.end_input()
         assert await host.exit_code() == 0
         assert len(host.of("result")) == 1
+
+
+async def test_the_last_line_needs_no_newline(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("done"))) as host:
+        await host.write({"type": "user", "message": {"role": "user", "content": "go"}}, end=b"")
+        await host.end_input()
+        assert await host.exit_code() == 0
+        assert [result["result"] for result in host.of("result")] == ["done"]
+
+
+async def test_repeated_request_ids_are_all_answered(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("done"))) as host:
+        line = b'{"type":"control_request","request_id":"same","request":{"subtype":"mcp_status"}}'
+        await host.write(line + b"\n" + line)
+        await host.turn("go")
+        answers = [line["response"] for line in host.of("control_response")]
+        assert [(one["request_id"], one["subtype"]) for one in answers] == [("same", "success")] * 2
+
+
+@pytest.mark.parametrize("content", [5, True, {"type": "text", "text": "x"}])
+async def test_content_that_is_neither_text_nor_blocks_starts_no_turn(tmp_path: Path, content: Any) -> None:
+    async with stage(tmp_path, Script.of(text("done"))) as host:
+        await host.say(content)
+        await host.turn("go")
+        assert len(host.of("result")) == 1
+        assert len(host.model.asked) == 1

@@ -195,7 +195,7 @@ class _Call:
         fields = thread.hook_input("PreToolUse", tool_name=tool.name, tool_input=self.input, tool_use_id=self.id)
         found = await thread.hear("PreToolUse", fields, tool_use_id=self.id)
         self._note(found)
-        if found.timed_out:
+        if found.no_verdict:
             raise _Halt(found.reason)
         if found.decision == "deny":
             self._note_denial()

@@ -124,6 +124,7 @@ class Loop:
         self._stop_blocks = 0
         """How often a Stop hook has kept the turn from ending."""
         self._prevented = False
+        self._context_only = False
         """Whether a Stop hook answered `continue: false`."""
         self._fallback = ""
         """The model that is used instead, after the session's own was overloaded."""
@@ -294,7 +295,13 @@ class Loop:
             return await self._do(answer)
         if answer.whole and answer.stop_reason in _TOO_LONG_STOPS and self._continued == _MOST_CONTINUATIONS:
             return await self._fail(_ENDLESS)
-        note = await self._note_on(answer) or await self._hear_stop(answer)
+        self._context_only = False
+        try:
+            note = await self._note_on(answer) or await self._hear_stop(answer)
+        except asyncio.CancelledError:
+            if thread.agent_id:
+                raise
+            note = ""  # an interrupt while Stop hooks run ends only these: the answer is whole
         if not note:
             reason = "stop_hook_prevented" if self._prevented else "completed"
             shown = answer.text if thread.agent_id else answer.last_text  # the report of a subagent is all of its text
@@ -302,7 +309,8 @@ class Loop:
         if self._is_last_round():
             return End("max_turns", stop_reason=answer.stop_reason)
         thread.history.add_user(note)
-        await thread.speaker.user([text_block(note)], isSynthetic=True)
+        if not self._context_only:
+            await thread.speaker.user([text_block(note)], isSynthetic=True)
         return None
 
     async def _do(self, answer: Answer) -> End | None:
@@ -355,13 +363,15 @@ class Loop:
         return ""
 
     async def _hear_stop(self, answer: Answer) -> str:
-        """Run the Stop hooks. Returns the feedback for the model if one of them blocks, else ""."""
+        """Run the Stop hooks. Returns the feedback for the model if one of them blocks or adds context, else ""."""
         thread = self.thread
         event = "SubagentStop" if thread.agent_id else "Stop"
         fields = thread.hook_input(event, stop_hook_active=self._stop_blocks > 0, last_assistant_message=answer.text)
         found = await thread.hear(event, fields)
         self._prevented = not found.continue_
-        if not found.block or not found.continue_:
+        context = "\n".join(found.additional_context)
+        self._context_only = bool(context and not found.block)
+        if not (found.block or context) or not found.continue_:
             return ""
         self._stop_blocks += 1
         if self._stop_blocks > thread.most_stop_blocks:
@@ -372,7 +382,7 @@ class Loop:
             )
             await thread.speaker.system("informational", content=warning, level="warning")
             return ""
-        return f"Stop hook feedback:\n{found.block}"
+        return "\n".join(filter(None, (found.block and f"Stop hook feedback:\n{found.block}", context)))
 
 
 def request_of(thread: Thread, model: str = "") -> ModelRequest:

@@ -71,6 +71,9 @@ class Turn:
         self._work: asyncio.Task[Any] | None = None
         self._interrupted = False
         self._dropped = False
+        self._begun = False
+        self._running = False
+        self._superseded = False
         self._start = monotonic()
         self._uuids = [prompt.uuid for prompt in prompts if prompt.uuid]
         self._folded: list[str] = []
@@ -80,6 +83,12 @@ class Turn:
         self._interrupted = True
         if self._work is not None:
             self._work.cancel()
+
+    def supersede(self) -> None:
+        """End the turn now because a prompt arrived that does not wait; the result is then no error."""
+        if self._running:
+            self._superseded = True
+            self.interrupt()
 
     async def give_up(self) -> None:
         """End the running work and report it, without a result, because the process ends."""
@@ -110,6 +119,7 @@ class Turn:
     async def run(self) -> None:
         """Run the turn, from its first line to its result."""
         self._begin()
+        self._running = True
         await self._lifecycle("started", self._uuids)
         self._work = asyncio.create_task(self._answer(), name="handrail turn")
         if self._interrupted:
@@ -144,6 +154,7 @@ class Turn:
         asked = [prompt for prompt in self._prompts if prompt.asks]
         notes: list[str] = []
         blocked = await self._submit(asked, notes)
+        self._begun = True
         await self._lines.say_init()
         if blocked:
             await self._speaker.send(InformationalMessage(content=blocked, level="warning"))
@@ -185,18 +196,27 @@ class Turn:
         """Clean up after an interrupt: keep the text so far, and give each open call a result."""
         thread, speaker = self._thread, self._speaker
         thread.model.interrupted()
+        text = ""
         if thread.answer is not None:
             answer, thread.answer = thread.answer, None
             await answer.cut_off(keep=True)
-            thread.history.add_assistant([block for block in answer.blocks if block.get("type") == "text"])
-        if not thread.open_calls:
-            thread.history.add_user(INTERRUPTED)
-            await speaker.user([text_block(INTERRUPTED)])
-            return End("aborted_streaming")
-        await self._reject_open_calls()
-        thread.history.add_user(INTERRUPTED_TOOLS)
-        await speaker.user([text_block(INTERRUPTED_TOOLS)])
-        return End("aborted_tools", stop_reason="tool_use")
+            text = answer.text
+            thread.history.add_assistant(
+                [block for block in answer.blocks if block.get("type") in ("text", "tool_use")]
+            )
+            thread.open_calls = {call["id"]: call for call in answer.calls}
+            await self._reject_open_calls()
+        if not self._begun:
+            await self._lines.say_init()
+        if thread.open_calls:
+            await self._reject_open_calls()
+            end, mark = End("aborted_tools", stop_reason="tool_use"), INTERRUPTED_TOOLS
+        else:
+            end, mark = End("aborted_streaming", text=text), INTERRUPTED
+        if not self._superseded:
+            thread.history.add_user(mark)
+            await speaker.user([text_block(mark)])
+        return end
 
     async def _break(self, error: BaseException) -> End:
         """Clean up after a fault of ours: close the answer and the open calls."""
@@ -223,7 +243,10 @@ class Turn:
             await self._tell_failure(end)
         await self._lifecycle("completed", self._folded)
         await self._lines.say_result(self.result(end))
-        await self._lifecycle("completed", self._uuids)
+        await self._lifecycle("cancelled" if self._gave_way(end) else "completed", self._uuids)
+
+    def _gave_way(self, end: End) -> bool:
+        return self._superseded and end.reason in ("aborted_streaming", "aborted_tools")
 
     async def _tell_failure(self, end: End) -> None:
         failure = end.failure
@@ -238,12 +261,12 @@ class Turn:
     def result(self, end: End) -> JsonObject:
         """The fields of the result line."""
         thread = self._thread
-        failure, subtype = end.failure, _SUBTYPES.get(end.reason, "success")
+        failure, subtype = end.failure, "success" if self._gave_way(end) else _SUBTYPES.get(end.reason, "success")
         line: JsonObject = {
             "subtype": subtype,
             "is_error": failure is not None or subtype != "success",
             "duration_ms": round((monotonic() - self._start) * 1000),
-            "num_turns": 0 if end.reason in _NOT_ASKED else 1 + self._speaker.user_lines,
+            "num_turns": 0 if end.reason in _NOT_ASKED or not self._begun else 1 + self._speaker.user_lines,
             "stop_reason": "stop_sequence" if failure else end.stop_reason,
             "permission_denials": thread.denials,
         }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from handrail.agent.arguments import VERSION
+from handrail.agent.base import Prompt
 from handrail.agent.conversation.queue import PromptQueue
 from handrail.agent.record.transcript import Transcript
 from handrail.agent.record.usage import Ledger
@@ -80,6 +81,12 @@ class TurnLines:
         self.last_failed = bool(line["is_error"])
         self._transcript.end_turn(ledger.total_cost, ledger.models())
         await self._speaker.say(build_line(ResultMessage, line))
+
+    async def echo(self, prompt: Prompt) -> None:
+        """Repeat a prompt that starts no turn."""
+        message = {"role": "user", "content": prompt.content}
+        line = {"type": "user", "message": message, "parent_tool_use_id": None, "uuid": prompt.uuid}
+        await self._speaker.say({**line, "isReplay": True})
 
     async def tell_lifecycle(self, uuid: str, state: str) -> None:
         """Report the state of a prompt: queued, started, completed or cancelled."""

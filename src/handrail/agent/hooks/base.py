@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.errors import PeerError
 
-__all__ = ["EVENTS", "HookResult", "InvalidHookOutput", "merge", "read_output", "read_printed"]
+__all__ = ["EVENTS", "HookResult", "InvalidHookOutput", "WrongEvent", "merge", "read_output", "read_printed"]
 
 JsonObject = dict[str, Any]
 Decision = Literal["allow", "deny", "ask", "defer"]
@@ -85,6 +85,10 @@ class InvalidHookOutput(PeerError, ValueError):
     """An answer that cannot be used; the text says why."""
 
 
+class WrongEvent(InvalidHookOutput):
+    """An answer to another event."""
+
+
 class HookResult(msgspec.Struct, frozen=True):
     """The answer of one hook, or of several merged.
 
@@ -101,7 +105,7 @@ class HookResult(msgspec.Struct, frozen=True):
     elicitation         Elicitation: the answer to the MCP server
     environment         variables for later Bash calls
     failures            descriptions of hooks that failed; a failed hook decides nothing
-    timed_out           a callback of the host did not answer in time
+    no_verdict          a callback of the host did not answer in time, or answered to another event
     killed              descriptions of commands that were killed at their time limit; they decide nothing either
     specific            fields of the event's own answer that nothing here uses
     """
@@ -121,7 +125,7 @@ class HookResult(msgspec.Struct, frozen=True):
     elicitation: JsonObject | None = None
     environment: dict[str, str] = {}
     failures: tuple[str, ...] = ()
-    timed_out: bool = False
+    no_verdict: bool = False
     killed: tuple[str, ...] = ()
     suppress_output: bool = False
     is_async: bool = False
@@ -219,7 +223,7 @@ def merge(results: Iterable[HookResult]) -> HookResult:
         elicitation=_last(every, lambda result: result.elicitation),
         environment={name: value for result in every for name, value in result.environment.items()},
         failures=tuple(text for result in every for text in result.failures),
-        timed_out=any(result.timed_out for result in every),
+        no_verdict=any(result.no_verdict for result in every),
         killed=tuple(text for result in every for text in result.killed),
         suppress_output=any(result.suppress_output for result in every),
         is_async=not every,
@@ -232,10 +236,14 @@ def _last(results: list[HookResult], field: Callable[[HookResult], Any]) -> Any:
 
 
 def _specific(given: JsonObject, event: str) -> JsonObject:
-    specific = _object(given, "hookSpecificOutput") or {}
-    named = specific.get("hookEventName", event)
+    specific = _object(given, "hookSpecificOutput")
+    if specific is None:
+        return {}
+    named = specific.get("hookEventName")
+    if not isinstance(named, str):
+        raise InvalidHookOutput("hookSpecificOutput needs the text hookEventName")
     if named != event:
-        raise InvalidHookOutput(f"hookEventName is {str(named)[:60]!r}, and the event is {event}")
+        raise WrongEvent(f"hookEventName is {named[:60]!r}, and the event is {event}")
     return specific
 
 

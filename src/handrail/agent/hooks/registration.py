@@ -76,19 +76,20 @@ class CommandHook(msgspec.Struct, frozen=True):
 
 
 def is_meant(matcher: str, name: str) -> bool:
-    """Whether a matcher matches a name. An invalid one matches every name: a hook had better run too often."""
+    """Whether a matcher matches a name. An invalid expression matches no name, and one that is too long or too slow to
+    try matches every name: a hook had better run too often."""
     if matcher in ("", "*"):
         return True
     if _NAMES.fullmatch(matcher):
         return name in map(str.strip, matcher.split("|"))
+    if len(matcher) > LONGEST_MATCHER or _NESTED.search(matcher):
+        return True
     expression = _compiled(matcher)
-    return expression is None or expression.search(name) is not None
+    return expression is not None and expression.search(name) is not None
 
 
 @lru_cache(maxsize=256)
 def _compiled(matcher: str) -> re.Pattern[str] | None:
-    if len(matcher) > LONGEST_MATCHER or _NESTED.search(matcher):
-        return None
     try:
         return re.compile(matcher)
     except (re.error, RecursionError, OverflowError):

@@ -1,7 +1,7 @@
 """Runs the hooks of a session: callbacks in the host, and commands of the settings.
 
 All hooks of an event run at once, and equal commands run once. A hook that fails decides nothing. A callback that does
-not answer about a tool in time keeps that tool from running; a command that takes too long is killed and ignored.
+not answer about a tool or a prompt in time blocks it; a command that takes too long is killed and ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from uuid import uuid4
 import msgspec
 from msgspec.structs import replace
 
-from handrail.agent.hooks.base import EVENTS, Event, HookResult, InvalidHookOutput, merge, read_output, read_printed
+from handrail.agent.hooks.base import (
+    EVENTS,
+    Event,
+    HookResult,
+    InvalidHookOutput,
+    WrongEvent,
+    merge,
+    read_output,
+    read_printed,
+)
 from handrail.agent.hooks.command import Ran, hook_environment, run_program
 from handrail.agent.hooks.registration import (
     CallbackHook,
@@ -38,6 +47,9 @@ TIMED_OUT: Final = (
     "PreToolUse hook did not answer before its timeout (the host may be out of reach). The tool was not run; other"
     " hooks may not have finished."
 )
+FAILED: Final = "PreToolUse hook answered to another event. The tool was not run; other hooks may not have finished."
+GUARD: Final = "PreToolUse"
+"""The event whose hooks keep a tool from running if they give no usable answer."""
 ALWAYS_REPORTED: Final = frozenset({"SessionStart", "Setup"})
 MOST_REPORTED: Final = 30_000
 
@@ -193,6 +205,8 @@ class Hooks:
             return _failed(hook)
         try:
             return read_output(answer, hook.event)
+        except WrongEvent:
+            return HookResult(decision="deny", reason=FAILED, no_verdict=True) if hook.event == GUARD else _failed(hook)
         except InvalidHookOutput:
             return _failed(hook)
 
@@ -239,11 +253,13 @@ def _failed(hook: CallbackHook) -> HookResult:
 
 
 def _unanswered(hook: CallbackHook) -> HookResult:
-    """A hook that guards a tool and does not answer has not allowed it."""
-    if hook.event == "PreToolUse":
-        return HookResult(decision="deny", reason=TIMED_OUT, timed_out=True)
+    """A hook that guards a tool or the prompts and does not answer has not allowed them."""
+    if hook.event == GUARD:
+        return HookResult(decision="deny", reason=TIMED_OUT, no_verdict=True)
     text = f"{hook.event}: Hook callback {hook.callback} did not answer within {hook.limit:g} seconds."
-    return HookResult(failures=(text,), timed_out=True)
+    if hook.event == "UserPromptSubmit":
+        return HookResult(block=text, no_verdict=True)
+    return HookResult(failures=(text,), no_verdict=True)
 
 
 def _response(ran: Ran) -> JsonObject:

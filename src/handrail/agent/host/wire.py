@@ -41,6 +41,7 @@ class Wire:
             on_bad_line=self._bad_line,
             read_line=read_line,
             stays_open=True,
+            lenient=True,
         )
         self.output = LinesOutput(self.connection)
 
@@ -93,13 +94,16 @@ class Wire:
         message = cast("JsonObject", said) if isinstance(said, dict) else {}
         if message.get("role") != "user":
             return self._fail(f"Error: Expected message role 'user', got '{message.get('role') or 'undefined'}'")
+        content = message.get("content")
+        if content is not None and not isinstance(content, str | list):
+            return  # the CLI starts no turn for it either
         for name in _UNUSED:
             if fields.get(name):
                 _notice(f"{name} of user lines is")
         uuid = fields.get("uuid")
         brain.put(
             Prompt(
-                _content(message.get("content")),
+                _content(content),
                 uuid=uuid if isinstance(uuid, str) else "",
                 priority=str(fields.get("priority") or "next"),
                 asks=fields.get("shouldQuery") is not False,
