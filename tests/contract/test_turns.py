@@ -78,7 +78,7 @@ async def test_a_fault_that_passes_is_waited_out(talk: Talk):
 
 
 async def test_a_fault_that_stays_fails_the_turn_and_not_the_session(talk: Talk):
-    async with talk(http_error(400, message="bad thing"), text("fine again")) as session:
+    async with talk(*[http_error(400, message="bad thing")] * 6, text("fine again")) as session:
         result = await (await session.send("go"))
         with pytest.raises(TurnFailed, match="bad thing"):
             result.raise_for_error()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator
@@ -22,6 +23,8 @@ __all__ = ["ServerLink"]
 SUBPROTOCOL: Final = "handrail.v1"
 SECONDS: Final = 10.0
 """For the handshake, and for one HTTP request."""
+REQUESTS_AT_ONCE: Final = 8
+"""HTTP requests in progress; more of them wait. Each has a connection of its own."""
 REFUSED: Final = frozenset({400, 401, 403, 404, 421})
 """Answers to the handshake that stay the same however often it is tried."""
 
@@ -32,6 +35,7 @@ class ServerLink:
     def __init__(self, address: str, token: str, *, tls: ssl.SSLContext | None = None) -> None:
         self._address, self._tls = address.rstrip("/"), tls
         self._headers = {"Authorization": f"Bearer {token}"}
+        self._requests = asyncio.Semaphore(REQUESTS_AT_ONCE)
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncGenerator[_SocketWire]:
@@ -51,7 +55,7 @@ class ServerLink:
             failure = LoginRefused if status in REFUSED else Unreachable
             raise failure(f"{self._address} refused the connection: {told or status}") from None
         except (OSError, websockets.WebSocketException, TimeoutError, ValueError) as error:
-            raise Unreachable(f"{self._address} cannot be reached: {error or type(error).__name__}") from None
+            raise Unreachable(f"{self._address} cannot be reached: {str(error) or type(error).__name__}") from None
         try:
             yield _SocketWire(socket)
         finally:
@@ -77,12 +81,15 @@ class ServerLink:
 
         verify: Any = True if self._tls is None else self._tls
         try:
-            async with httpx2.AsyncClient(
-                base_url=self._address, headers=self._headers, verify=verify, trust_env=False, timeout=SECONDS
-            ) as client:
+            async with (
+                self._requests,
+                httpx2.AsyncClient(
+                    base_url=self._address, headers=self._headers, verify=verify, trust_env=False, timeout=SECONDS
+                ) as client,
+            ):
                 answer: httpx2.Response = await client.request(method, path, headers=headers, **given)
         except httpx2.HTTPError as error:
-            raise Unreachable(f"{self._address} cannot be reached: {error or type(error).__name__}") from None
+            raise Unreachable(f"{self._address} cannot be reached: {str(error) or type(error).__name__}") from None
         if answer.is_error:
             raise CommandFailed(str(answer.status_code), _message(answer.content) or f"HTTP {answer.status_code}")
         return answer.content

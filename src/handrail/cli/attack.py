@@ -55,4 +55,4 @@ async def _outcomes(address: str, folder: Path, *, patient: bool) -> list[Outcom
             token = next(iter(client.cookies.values()))
             return await run(address, token, slow=patient, tls=known_by(folder))
     except OSError as error:
-        raise ServerUnreachable(f"{address}: {error or type(error).__name__}") from None
+        raise ServerUnreachable(f"{address}: {str(error) or type(error).__name__}") from None

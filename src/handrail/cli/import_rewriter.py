@@ -85,7 +85,7 @@ def _parsed(text: str) -> ast.Module:
     except SyntaxError as error:
         raise SourceError(f"cannot be parsed: {error.msg}", error.lineno or 0) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise SourceError(f"cannot be parsed: {error or type(error).__name__}") from None
+        raise SourceError(f"cannot be parsed: {str(error) or type(error).__name__}") from None
 
 
 class _Finder(ast.NodeVisitor):

@@ -199,6 +199,7 @@ async def test_notebooks_need_the_notebook_tool(tmp_path: Path):
         ("one\ntwo\nthree\n", "two", "one\nthree\n"),
         ("one\ntwo\nthree\n", "two\n", "one\nthree\n"),
         ("one two three\n", "two ", "one three\n"),
+        ("one  # two\nthree\n", "  # two", "one\nthree\n"),
         ("one\ntwo", "two", "one\n"),
         ("one\r\ntwo\r\nthree\r\n", "two", "one\r\nthree\r\n"),
     ],

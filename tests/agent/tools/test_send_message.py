@@ -190,7 +190,7 @@ async def test_a_damaged_transcript_of_a_subagent_is_used_as_far_as_possible(tmp
 async def test_message_to_an_unknown_subagent_is_not_reported_as_sent(tmp_path: Path, target: str):
     agents = tmp_path / "home" / ".claude" / "agents"
     agents.mkdir(parents=True)
-    (agents / "painter.md").write_text("---\ndescription: Paints\n---\nPaint.")
+    (agents / "painter.md").write_text("---\nname: painter\ndescription: Paints\n---\nPaint.")
     session, id = await earlier(tmp_path, subagent_type="painter")
     if target == "removed kind":
         (agents / "painter.md").unlink()

@@ -100,8 +100,8 @@ class _Change:
         if problem := _match_problem(given, len(found), text):
             # The text may have been there when the file was read.
             raise ToolFailed(CHANGED if self.stale else problem)
-        if wanted and not new and not wanted.endswith("\n") and (lines := occurrences(text, wanted + "\n")):
-            found, wanted = lines, wanted + "\n"  # a line that is deleted leaves no empty one behind
+        if not new:
+            wanted += _line_end_behind(text, found, wanted)  # a line that is deleted leaves no empty one behind
         self._replaced = text[found[0] : found[0] + len(wanted)] if found else ""
         self.new = replaced(text, found, wanted, new) if found else new
 
@@ -123,6 +123,16 @@ class _Change:
         done = "updated. All occurrences were successfully replaced." if given.replace_all else "updated successfully."
         note = CURRENT if self.known else _STALE if self.stale else ""
         return Outcome(f"The file {given.file_path} has been {done} {note}".rstrip(), detail)
+
+
+def _line_end_behind(text: str, found: list[int], wanted: str) -> str:
+    """The line end behind every occurrence, if all of them are whole lines; else nothing."""
+    ends = {_line_end(text, at + len(wanted)) if at == 0 or text[at - 1] == "\n" else "" for at in found}
+    return ends.pop() if len(ends) == 1 and not wanted.endswith("\n") else ""
+
+
+def _line_end(text: str, at: int) -> str:
+    return next((end for end in ("\r\n", "\n") if text.startswith(end, at)), "")
 
 
 def _problem(given: EditInput, resolved: Resolved, desk: Desk) -> str:

@@ -130,7 +130,7 @@ async def _fetch(url: str, *, private_allowed: bool) -> _Page:
     except TimeoutError as error:
         raise ToolFailed(f"{url} did not answer within {_TIMEOUT} seconds.") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise ToolFailed(f"{url} could not be fetched: {error or type(error).__name__}") from error
+        raise ToolFailed(f"{url} could not be fetched: {str(error) or type(error).__name__}") from error
     raise ToolFailed(f"{url} redirects more than {_MAX_REDIRECTS} times.")
 
 

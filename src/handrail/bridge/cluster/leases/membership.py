@@ -116,7 +116,7 @@ class Membership:
         try:
             await self._lease.release()
         except Exception as error:  # the lease expires by itself
-            log.info("the lease was not returned and will expire: %s", error or type(error).__name__)
+            log.info("the lease was not returned and will expire: %s", str(error) or type(error).__name__)
 
     def renew_soon(self) -> None:
         """Publish a change of this machine before the next renewal is due."""
