@@ -65,6 +65,8 @@ async def test_link_that_appears_while_the_user_is_asked_is_not_followed(tool: s
     async with stage(tmp_path, Script.of(text("ok"))) as host:
         host.answers["can_use_tool"] = exchange
         await host.control("apply_flag_settings", settings={"permissions": {"ask": [tool]}})
+        if tool == "NotebookEdit":  # a notebook that was not read is refused without a question
+            await run_quietly(host.engine.thread(), "Read", {"file_path": "folder/n.ipynb"})
         outcome = await run_quietly(host.engine.thread(), tool, CALLS[tool])
         assert host.requests("can_use_tool")
     assert outcome.is_error
