@@ -54,6 +54,7 @@ AGENT_SIDES = {
 NOT_WITH_SDKS = {
     "test_bad_messages_are_refused_and_the_session_lives": "the SDKs cannot send such messages",
     "test_an_invalid_update_is_reported": "the SDKs cannot send such messages",
+    "test_a_damaged_message_is_reported": "the SDKs cannot send such messages",
     "test_models_of_older_agents_are_chosen": "the SDKs lack session/set_model",
     "test_a_session_ends_with_its_agent": "the agent is not the process that ends",
     "test_a_system_prompt_is_passed_on": "the Python SDK lacks system prompts",
