@@ -26,13 +26,13 @@ test("a page watches a session", { timeout: 240_000 }, async () => {
     await visitor.log.waitFor();
     await page.evaluate(() => {
       const { report } = window as unknown as { report: (text: string) => void };
-      // The element is looked up each time: it is replaced while the conversation loads.
-      new MutationObserver(() => report(document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "")).observe(document.body, {
+      // The rows alone: what is announced to screen readers repeats them. They are looked up each time: the element is replaced while it loads.
+      new MutationObserver(() => report(document.querySelector<HTMLElement>("[role=log] .rows")?.innerText ?? "")).observe(document.body, {
         subtree: true,
         childList: true,
         characterData: true,
       });
-      report(document.querySelector<HTMLElement>("[role=log]")?.innerText ?? "");
+      report(document.querySelector<HTMLElement>("[role=log] .rows")?.innerText ?? "");
     });
   };
 
