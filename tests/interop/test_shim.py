@@ -98,6 +98,9 @@ class Normalizer:
         return value
 
     def _text(self, value: str) -> str:
+        # An interrupt by a denial comes before or after the end of the CLI's stream.
+        value = value.replace("interrupted by user for tool use", "interrupted by user")
+        value = value.replace("aborted_tools", "aborted_streaming")
         for folder in self._folders:
             value = value.replace(folder, "<lab>")
         for id in self._known:

@@ -173,7 +173,7 @@ async def max_turns_of_a_query(sdk: Sdk, stage: Stage) -> None:
 
 @scenario(TOUCH, TOUCH, "never said")
 async def budget_of_a_client(sdk: Sdk, stage: Stage) -> None:
-    await stage.ask("go", max_budget_usd=0.0001, can_use_tool=allowing(stage))
+    await stage.ask("go", max_budget_usd=0.0001, permission_mode="bypassPermissions")
 
 
 @scenario(TOUCH, TOUCH, "never said")
