@@ -27,7 +27,8 @@ const replies = [
   on("Wait forever", words("Waiting."), use("Bash", { command: "echo begun; sleep 20" })),
   on("Ask me", use("AskUserQuestion", { questions: [{ question: "Which colour?", header: "Colour", multiSelect: false, options: [{ label: "Red", description: "Warm" }, { label: "Blue", description: "Cold" }] }] })),
   { when: { after: "AskUserQuestion" }, times: 1, blocks: [words("No colour then.")] },
-  on("Plan it", words("A plan."), use("ExitPlanMode", { plan: "1. Do it." })),
+  on("Plan it", use("EnterPlanMode", {})),
+  { when: { after: "EnterPlanMode" }, times: 1, blocks: [words("A plan."), use("ExitPlanMode", { plan: "1. Do it." })] },
   after("A plan.", words("Another plan later.")),
 ];
 
@@ -130,7 +131,11 @@ test("a skipped question and a plan to be revised are not called denied", async 
   await ann.sees("No colour then.");
   await call(/^Asked Which colour\? *not answered$/).waitFor();
   await ann.say("Plan it");
-  await prompt("Approve this plan?").getByRole("button", { name: "Keep planning" }).click();
+  const enter = prompt("Use EnterPlanMode?");
+  const plan = prompt("Approve this plan?");
+  await enter.or(plan).waitFor();
+  if (await enter.isVisible()) await enter.getByRole("button", { name: "Allow once" }).click();
+  await plan.getByRole("button", { name: "Keep planning" }).click();
   await ann.sees("Another plan later.");
   await call(/^Proposed a plan *plan to be revised$/).waitFor();
   await ann.page.reload();
