@@ -1,6 +1,6 @@
 """JSON-RPC 2.0 over a transport of lines, in both directions.
 
-A line that is not JSON-RPC is answered with an error where the protocol allows one, and the connection goes on.
+A line that is not JSON-RPC is answered with an error where the protocol allows one, and the connection stays open.
 """
 
 from __future__ import annotations
@@ -55,10 +55,9 @@ class RpcError(PeerError):
 class RpcPeer:
     """One end of a connection. `answer` serves requests, `noticed` takes notifications.
 
-    Results and parameters may be plain data or msgspec structs. `pause` is awaited between reads, so that notifications
-    that nobody has handled yet can stop the other side. `damaged` gets each line that is not JSON-RPC, after the
-    reason: the other side may ignore the error that answers it, and what the line said is lost. A line over
-    `longest_line` bytes is one of them.
+    Results and parameters may be plain data or msgspec structs. `pause` is awaited between reads, so that a backlog of
+    notifications can hold back the other side. `damaged` is called with the reason for each line that is not JSON-RPC
+    or exceeds `longest_line` bytes: the other side may ignore the error, and the content of the line is lost.
     """
 
     def __init__(
@@ -199,7 +198,7 @@ class RpcPeer:
 
 
 def _is_number(id: Any) -> TypeGuard[int]:
-    """Whether an id is a number. JSON's true and false are not, although Python counts with them."""
+    """Whether an id is a number. True and false are integers in Python, but not in JSON."""
     return isinstance(id, int) and not isinstance(id, bool)
 
 

@@ -83,7 +83,7 @@ class Question(Struct, frozen=True):
     paths: World | None = None
     """The paths of the call, which the tool will open as they were decided on; None to look at the disk each time."""
     folder: str = ""
-    """Where the shell is, if it left the working folder."""
+    """The current folder of the shell, if it left the working folder."""
     harmless: bool = False
     """Runs unless a rule says otherwise."""
 
@@ -269,7 +269,7 @@ class Permission:
         """Deny rules beat every answer, also rules that were added while the question was pending."""
         if not question.fits(input) or (decision := self._decide(question, input)).behavior != "deny":
             return None
-        if decision.reason_type == "asyncAgent":  # denied only because there is no host to ask
+        if decision.reason_type == "asyncAgent":  # denied only because the session has no host
             return None
         message = f"Permission to use {question.tool} has been denied: {decision.reason}."
         return Verdict(False, message=message, reason_type=decision.reason_type)
@@ -300,7 +300,7 @@ class Permission:
 
 
 def _settled(question: Question, decision: Decision) -> Verdict:
-    """The decision of rules and modes. A call that would ask is denied, because there is no host to ask."""
+    """The decision of rules and modes, in a session without a host. A call that would ask is denied."""
     if decision.behavior == "allow":
         source = "hook" if decision.reason_type == "hook" else "config"
         return Verdict(True, source=source, reason_type=decision.reason_type, caged=decision.caged)
