@@ -56,8 +56,8 @@ class RpcPeer:
     """One end of a connection. `answer` serves requests, `noticed` takes notifications.
 
     Results and parameters may be plain data or msgspec structs. `pause` is awaited between reads, so that a backlog of
-    notifications can hold back the other side. `damaged` is called with the reason for each line that is not JSON-RPC
-    or exceeds `longest_line` bytes: the other side may ignore the error, and the content of the line is lost.
+    notifications can hold back the other side. `damaged` is called with the reason and the line, for each line that is
+    not JSON-RPC or exceeds `longest_line` bytes: the other side may ignore the error, and its content is lost.
     """
 
     def __init__(
