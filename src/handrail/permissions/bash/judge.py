@@ -467,8 +467,8 @@ class BashJudge:
                 step = by_rule("allow", rule)
                 return step if asks_for_version(words) else self._in_mode(step), False
         if self.everything is not None and (found is None or not self.guarded):
-            rule = self._named_by_unknown(words)
-            why = f"a program that is not known here may run what the rule {rule.rule} means" if rule else ""
+            rule = self._named_in_arguments(words)
+            why = f"{base_name(words[0])} may run what the rule {rule.rule} means" if rule else ""
             return (Step("ask", why, "rule", rule) if rule else self.everything), False
         if self.mode == "plan" and not allowing:
             return Step("deny", "in the mode plan nothing is run that may change something", "mode"), False
@@ -481,8 +481,8 @@ class BashJudge:
             ), False
         return Step("ask", "no rule allows it", cage=self._cage_for(words)), True
 
-    def _named_by_unknown(self, words: tuple[Word, ...]) -> SourcedRule | None:
-        """The deny or ask rule whose program is an argument of a program that may be a wrapper nobody listed."""
+    def _named_in_arguments(self, words: tuple[Word, ...]) -> SourcedRule | None:
+        """The deny or ask rule whose program is an argument of an unknown program or of one that runs its arguments."""
         name = base_name(words[0])
         if name not in _CARRIERS and (is_known(name) or files_of(words[:1]) or describe(words) is not None):
             return None
