@@ -84,12 +84,15 @@ def said(found: list[Event]) -> list[str]:
 
 
 @asynccontextmanager
-async def connected(server: NatsServer) -> AsyncGenerator[JetStreamContext]:
-    """JetStream with the streams of the bridge. The block must finish within 30 seconds."""
+async def connected(server: NatsServer, *, answer_within: float = 5.0) -> AsyncGenerator[JetStreamContext]:
+    """JetStream with the streams of the bridge. The block must finish within 30 seconds.
+
+    Tests in which requests must fail pass a short `answer_within`; elsewhere it leaves room for a busy machine.
+    """
     connection = await nats.connect(
-        server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.02, error_cb=_ignore, connect_timeout=1
+        server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.02, error_cb=_ignore, connect_timeout=5
     )
-    js = connection.jetstream(timeout=1.0)
+    js = connection.jetstream(timeout=answer_within)
     try:
         async with asyncio.timeout(30):
             await lay_out(js, 1)
@@ -115,10 +118,13 @@ async def open_store(
 
 @asynccontextmanager
 async def connected_store(
-    folder: Path, server: NatsServer, *, moves: bool = False, most_behind: int = 2**28
+    folder: Path, server: NatsServer, *, moves: bool = False, most_behind: int = 2**28, answer_within: float = 5.0
 ) -> AsyncGenerator[MachineStore]:
     """Open the store with a separate connection."""
-    async with connected(server) as js, open_store(folder, js, moves=moves, most_behind=most_behind) as machine:
+    async with (
+        connected(server, answer_within=answer_within) as js,
+        open_store(folder, js, moves=moves, most_behind=most_behind) as machine,
+    ):
         yield machine
 
 

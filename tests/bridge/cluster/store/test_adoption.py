@@ -181,7 +181,7 @@ async def test_repeated_adoption_changes_nothing(tmp_path: Path, server: NatsSer
 
 
 async def test_adoption_fails_without_nats(tmp_path: Path, server: NatsServer):
-    async with connected_store(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server, answer_within=1.0) as machine:
         await server.kill()
         with pytest.raises(ClusterAway):
             await machine.adopt("s", 1)
@@ -222,7 +222,7 @@ async def test_reconnect_during_an_adoption_does_not_fence_the_session(tmp_path:
 
 
 async def test_failed_adoption_of_a_given_up_session_leaves_it_given_up(tmp_path: Path, server: NatsServer):
-    async with connected_store(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server, answer_within=1.0) as machine:
         await machine.adopt("s", 1)
         await server.kill()
         machine.outbox.give_up("s")

@@ -136,7 +136,10 @@ async def test_fenced_machine_is_refused_and_its_receipt_is_void(tmp_path: Path,
 
 
 async def test_session_of_another_machine_is_unreadable_without_nats(tmp_path: Path, server: NatsServer):
-    async with connected_store(tmp_path / "a", server) as a, connected_store(tmp_path / "b", server) as b:
+    async with (
+        connected_store(tmp_path / "a", server, answer_within=1.0) as a,
+        connected_store(tmp_path / "b", server, answer_within=1.0) as b,
+    ):
         await a.adopt("s", 1)
         await a.log.append("s", new("a"))
         assert await a.wait_until_published("s")

@@ -72,7 +72,7 @@ async def test_events_above_the_memory_limit_are_read_from_the_store(tmp_path: P
 
 async def test_many_sessions_survive_repeated_server_kills(tmp_path: Path, server: NatsServer):
     sessions = [f"s{n}" for n in range(20)]
-    async with connected_store(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server, answer_within=1.0) as machine:
         await asyncio.gather(*(machine.adopt(session, 1) for session in sessions))
 
         async def write(session: str) -> None:
