@@ -11,7 +11,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
     fileParallelism: true,
-    maxWorkers: 2,
+    maxWorkers: 3, // more than two cores: a test often waits for its server or agent
     isolate: false, // loading Playwright takes seconds per worker; each file still starts its own server and closes its browser
   },
 });

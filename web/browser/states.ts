@@ -109,7 +109,6 @@ export const STATES: PageState[] = [
       await visitor.page.keyboard.press("Escape");
       await ends(visitor, "I know enough.");
       await visitor.say("Make a plan");
-      await allow(visitor).catch(() => undefined);
       await visitor.page.getByText("Nothing else is touched.").first().waitFor();
     },
   },
