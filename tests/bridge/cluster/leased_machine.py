@@ -93,7 +93,7 @@ class LeasedMachine:
 
     @property
     def js(self) -> JetStreamContext:
-        return self.connection.jetstream(timeout=2)
+        return self.connection.jetstream(timeout=5)
 
     @property
     def nodes(self) -> dict[str, Node]:

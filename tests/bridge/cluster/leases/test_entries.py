@@ -24,7 +24,7 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 @pytest.fixture
 async def entries(server: NatsServer) -> AsyncGenerator[Entries]:
     connection = await connect(server.url)
-    yield Entries(connection.jetstream(), OWNERS, timeout=0.5)
+    yield Entries(connection.jetstream(), OWNERS, timeout=3.0)
     await disconnect(connection)
 
 
@@ -82,7 +82,9 @@ async def test_only_the_newest_revision_is_confirmed(entries: Entries):
     assert (await entries.read("a")).revision == second
 
 
-async def test_all_operations_report_an_unreachable_server(entries: Entries, server: NatsServer):
+async def test_all_operations_report_an_unreachable_server(server: NatsServer):
+    connection = await connect(server.url)
+    entries = Entries(connection.jetstream(), OWNERS, timeout=0.2)
     await server.kill()
     for asked in (
         entries.read("a"),
@@ -92,6 +94,7 @@ async def test_all_operations_report_an_unreachable_server(entries: Entries, ser
     ):
         with pytest.raises(ClusterAway, match="no response from NATS about bucket handrail-owners: "):
             await asked
+    await disconnect(connection)
 
 
 async def test_missing_bucket_is_reported(server: NatsServer):

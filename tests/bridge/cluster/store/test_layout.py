@@ -34,7 +34,7 @@ async def connection(server: NatsServer) -> AsyncGenerator[Client]:
 
 @pytest.fixture
 def js(connection: Client) -> JetStreamContext:
-    return connection.jetstream(timeout=2)
+    return connection.jetstream(timeout=10)
 
 
 async def test_all_named_streams_are_created(js: JetStreamContext):

@@ -172,8 +172,8 @@ async def test_watch_continues_after_the_server_was_killed(
 ):
     monkeypatch.setattr(module, "_MISSED", missed)
     connections = [await nats.connect(server.url, reconnect_time_wait=0.05) for _ in range(2)]
+    await lay_out(connections[0].jetstream(), 1)
     one, other = (connection.jetstream(timeout=1) for connection in connections)
-    await lay_out(one, 1)
     here, there = await opened(one), await opened(other)
     for n in range(5):
         await here.index.put(record(f"s{n}", n))
