@@ -91,7 +91,9 @@ def test_ordinary_uses_of_the_same_programs_are_allowed(command: str, allow: str
     ["ifne touch x", "hyperfine 'touch x'", "lckdo l touch x", "ssh host touch x", "docker run image touch x"],
 )
 def test_an_unknown_program_with_a_denied_one_as_argument_is_asked(command: str):
-    assert ask_about(command, allow=["Bash(*)"], deny=["Bash(touch:*)"]).behavior == "ask"
+    decision = ask_about(command, allow=["Bash(*)"], deny=["Bash(touch:*)"])
+    assert decision.behavior == "ask"
+    assert decision.reason.startswith(f"{command.split()[0]} may run what the rule Bash(touch:*) means")
 
 
 def test_an_unknown_program_without_one_is_allowed():

@@ -155,6 +155,8 @@ def test_rules_keep_where_they_came_from():
         ("Bash(rm -rf", Rule("Bash", "rm -rf")),
         ("  Bash(rm", Rule("Bash", "rm")),
         ("Bash( rm ", Rule("Bash", "rm")),
+        ("mcp__a__b-2.x(y", Rule("mcp__a__b-2.x", "y")),
+        ("_own(", Rule("_own")),
         ("Bash(rm\\)", Rule("Bash", "rm")),
         ("Bash(rm \\ ", Rule("Bash", "rm")),
         ("Bash(rm) x", Rule("Bash", "rm) x")),
