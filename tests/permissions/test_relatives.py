@@ -42,6 +42,7 @@ def _rules(*names: str) -> list[str]:
         ("racket -e x", "racket"),
         ("less '+!ls' a.txt", "less"),
         ("less -o x a.txt", "less"),
+        ("pre-commit try-repo ../x", "pre-commit"),
         ("tar chf - src", "tar"),
         ("cmake -DCMAKE_PROJECT_INCLUDE_BEFORE=x .", "cmake"),
         ("gcc -fuse-ld=x x.c", "gcc"),
@@ -78,6 +79,7 @@ def test_a_rule_for_the_program_does_not_cover_it(command: str, allow: str):
         ("python3 -m json.tool a.json", "python3"),
         ("psql -c 'select 1'", "psql"),
         ("less a.txt", "less"),
+        ("pre-commit run try-repo", "pre-commit"),
         ("tar czf x.tgz src", "tar"),
         ("find . -type f -exec cat {} +", "find"),
     ],
@@ -97,7 +99,7 @@ def test_an_unknown_program_with_a_denied_one_as_argument_is_asked(command: str)
 
 
 def test_an_unknown_program_without_one_is_allowed():
-    assert ask_about("hyperfine 'ls x'", allow=["Bash(*)"], deny=["Bash(touch:*)"]).behavior == "allow"
+    assert ask_about("hyperfine 'ls touch'", allow=["Bash(*)"], deny=["Bash(touch:*)"]).behavior == "allow"
 
 
 def test_invisible_tags_are_asked():

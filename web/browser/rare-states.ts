@@ -55,10 +55,12 @@ export const RARE_STATES: PageState[] = [
     async reach(visitor) {
       const { page } = visitor;
       await fresh(visitor);
-      await visitor.say("Change it back");
+      await visitor.say("Make it polite");
+      await allow(visitor);
+      await ends(visitor, "It is polite now.");
       await visitor.log.getByRole("button", { name: "Message actions" }).first().click();
       await page.getByRole("menuitem", { name: /Restore files/ }).click();
-      await page.getByRole("dialog", { name: "Restore files" }).getByText(/Nothing to restore|will be restored|Cannot/).waitFor();
+      await page.getByRole("dialog", { name: "Restore files" }).getByText("1 file will be restored").waitFor();
     },
   },
   {

@@ -486,11 +486,11 @@ class BashJudge:
         name = base_name(words[0])
         if name not in _CARRIERS and (is_known(name) or files_of(words[:1]) or describe(words) is not None):
             return None
-        named = {re.split(r"\s", word.text.strip(), maxsplit=1)[0] for word in words[1:]}
+        named = {text for word in words[1:] for text in word.text.split()[:1]}
         for behavior in _REFUSING:
             for rule, _ in self.contents[behavior]:
-                first = re.split(r"[\s:*]", rule.rule.content or "", maxsplit=1)[0]
-                if first and first in named:
+                first = re.split(r"[\s:*]", rule.rule.content or "")[0]
+                if first in named:
                     return rule
         return None
 
