@@ -117,11 +117,11 @@ const replies: Reply[] = [
   on("Something wide", text(WIDE), use("Bash", { command: `ls ${"a-file-with-a-long-name.txt ".repeat(20)}`, description: "Look for files with long names" })),
   after("A wide table", text("That was wide.")),
   on("Look at this", text("A picture.")),
+  on("Order it", text("I order it."), use("mcp__shop__order", {})),
+  after("I order it.", text("It is ordered.")),
   on("Make it polite", text("One word more."), use("Read", { file_path: "README.md" })),
   after("One word more.", text("Now the sentence."), use("Edit", { file_path: "README.md", old_string: "Greets people", new_string: "Politely greets people" })),
   after("Now the sentence.", text("It is polite now.")),
-  on("Order it", text("I order it."), use("mcp__shop__order", {})),
-  after("I order it.", text("It is ordered.")),
   { when: { prompt: "Fail once" }, times: 1, error: { status: 529, message: "Overloaded" } },
   on("Fail once", text("It worked at the second try.")),
 ];
