@@ -49,10 +49,10 @@ export function Rewind({ session, message, onClose }: { session: string; message
             </span>
           </p>
           <p className="small soft">{words.rewindHelp}</p>
-          <div className="row">
-            <Button kind="main" disabled={busy} onClick={() => void put()}>{words.rewindDo}</Button>
+          <footer className="dialog-foot">
             <Button onClick={onClose}>{words.cancel}</Button>
-          </div>
+            <Button kind="main" disabled={busy} onClick={() => void put()}>{words.rewindDo}</Button>
+          </footer>
         </>
       )}
     </Dialog>
