@@ -1,4 +1,7 @@
-"""Settings changed while a session runs: the next request to the Messages API carries them, or they are refused."""
+"""Settings changed while a session runs: the next request to the Messages API carries them.
+
+The values that are acknowledged without an effect are those that the CLI acknowledges.
+"""
 
 from __future__ import annotations
 
@@ -94,8 +97,8 @@ async def test_effort_is_not_sent_to_a_model_without_effort_levels(talk_to_api: 
         await session.set_model(HAIKU)
         assert "output_config" not in await next_body(session, api)
         assert (await session.get_settings()).applied["effort"] is None
-        with pytest.raises(ControlRefused, match=rf"effortLevel.*{HAIKU}"):
-            await session.apply_flag_settings({"effortLevel": "high"})
+        await session.apply_flag_settings({"effortLevel": "high"})
+        assert "output_config" not in await next_body(session, api)
 
 
 async def test_output_style_applies_to_the_next_request(talk_to_api: TalkToApi):
@@ -110,10 +113,11 @@ async def test_output_style_applies_to_the_next_request(talk_to_api: TalkToApi):
         assert system_text(await next_body(session, api)) == before
 
 
-async def test_output_style_is_refused_beside_a_custom_system_prompt(talk_to_api: TalkToApi):
-    async with talk_to_api(system_prompt="You are a parrot.") as (session, _):
-        with pytest.raises(ControlRefused, match="outputStyle"):
-            await session.apply_flag_settings({"outputStyle": "Explanatory"})
+async def test_output_style_has_no_effect_beside_a_custom_system_prompt(talk_to_api: TalkToApi):
+    async with talk_to_api(system_prompt="You are a parrot.") as (session, api):
+        before = system_text(await next_body(session, api))
+        await session.apply_flag_settings({"outputStyle": "Explanatory"})
+        assert system_text(await next_body(session, api)) == before
 
 
 async def test_permission_mode_applies_to_the_next_request(talk_to_api: TalkToApi):
@@ -173,24 +177,24 @@ async def test_clearing_the_thinking_budget_restores_the_launch_value(talk_to_ap
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"effortLevel": "enormous"}, "effortLevel"),
-        ({"effortLevel": 3}, "effortLevel"),
         ({"model": 5}, "model"),
-        ({"model": ""}, "model"),
-        ({"outputStyle": "nope"}, "outputStyle"),
         ({"outputStyle": ["Concise"]}, "outputStyle"),
-        ({"env": {"A": "b"}}, "env"),
-        ({"hooks": {}}, "hooks"),
-        ({"cleanupPeriodDays": 3}, "cleanupPeriodDays"),
-        ({"noSuchKey": True}, "noSuchKey"),
-        ({"effortLevel": "low", "noSuchKey": True, "env": {}}, "noSuchKey, env"),
-        ({"permissions": {"defaultMode": "acceptEdits"}}, "permissions.defaultMode"),
+        ({"language": 5}, "language"),
+        ({"disableAllHooks": 5}, "disableAllHooks"),
+        ({"cleanupPeriodDays": "x"}, "cleanupPeriodDays"),
+        ({"cleanupPeriodDays": True}, "cleanupPeriodDays"),
+        ({"env": 5}, "env"),
+        ({"hooks": {"PreToolUse": 5}}, "hooks"),
         ({"permissions": ["Bash"]}, "permissions"),
         ({"permissions": {"allow": "Bash"}}, "permissions.allow"),
-        ({"permissions": {"allow": ["Bash("]}}, "allow"),
+        ({"permissions": {"deny": 4}}, "permissions.deny"),
+        ({"permissions": {"deny": ["Bash("]}}, "Bash"),
+        ({"permissions": {"additionalDirectories": 4}}, "additionalDirectories"),
+        ({"permissions": {"defaultMode": "nope"}}, "defaultMode"),
+        ({"sandbox": {"enabled": True}, "effortLevel": "low"}, "sandbox"),
     ],
 )
-async def test_settings_without_effect_are_refused_by_name(
+async def test_settings_of_the_wrong_kind_are_refused_by_name(
     talk_to_api: TalkToApi, settings: dict[str, Any], named: str
 ):
     async with talk_to_api() as (session, api):
@@ -202,21 +206,127 @@ async def test_settings_without_effect_are_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    ("model", "fields", "reason"),
+    "settings",
     [
-        (HAIKU, {"max_thinking_tokens": 500}, "1024"),
-        (HAIKU, {"max_thinking_tokens": 32_000}, "31999"),
-        (HAIKU, {"max_thinking_tokens": -1}, "max_thinking_tokens"),
-        (HAIKU, {"max_thinking_tokens": True}, "max_thinking_tokens"),
-        (HAIKU, {"max_thinking_tokens": "x"}, "max_thinking_tokens"),
-        (HAIKU, {"max_thinking_tokens": 2000, "thinking_display": "highlights"}, "highlights"),
-        ("claude-opus-5-5", {"max_thinking_tokens": 0}, "always thinks"),
+        {"noSuchKey": True, "cleanupPeriodDays": 3},
+        {"outputStyle": "nope"},
+        {"hooks": 5},
+        {"hooks": []},
+        {"permissions": {"noSuchKey": True}},
+        {"permissions": {"defaultMode": "acceptEdits"}},
+        {"permissions": {"allow": [5, "Bash("]}},
+        {"model": ""},
+        {"mcpServers": {}},
     ],
 )
-async def test_thinking_the_model_cannot_do_is_refused(
-    talk_to_api: TalkToApi, model: str, fields: dict[str, Any], reason: str
+async def test_settings_without_effect_are_acknowledged_and_the_others_applied(
+    talk_to_api: TalkToApi, settings: dict[str, Any]
+):
+    async with talk_to_api() as (session, api):
+        await session.apply_flag_settings({**settings, "effortLevel": "low"})
+        body = await next_body(session, api)
+        assert (body["output_config"], body["model"]) == ({"effort": "low"}, SONNET)
+        assert (await session.get_settings()).applied["permissionMode"] == "default"
+
+
+@pytest.mark.parametrize("level", ["enormous", 3])
+async def test_unknown_effort_level_keeps_the_level(talk_to_api: TalkToApi, level: Any):
+    async with talk_to_api() as (session, api):
+        await session.apply_flag_settings({"effortLevel": "low"})
+        await session.apply_flag_settings({"effortLevel": level})
+        assert (await next_body(session, api))["output_config"] == {"effort": "low"}
+
+
+async def test_variables_apply_to_the_next_command(talk_to_api: TalkToApi, lab: Lab):
+    command = tool_use("Bash", command="echo $GREETING > said")
+    options: dict[str, Any] = {"allowed_tools": ["Bash"]}
+    async with talk_to_api(command, text("done"), **options) as (session, _):
+        await session.apply_flag_settings({"env": {"GREETING": "hello"}})
+        await session.ask("go")
+    assert (lab.project / "said").read_text() == "hello\n"
+
+
+async def test_hooks_apply_to_the_next_call_until_they_are_removed(talk_to_api: TalkToApi, lab: Lab):
+    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": "echo no >&2; exit 2"}]}
+    calls = [tool_use("Bash", command=f"touch {name}") for name in ("one", "two")]
+    options: dict[str, Any] = {"allowed_tools": ["Bash"]}
+    async with talk_to_api(calls[0], text("blocked"), calls[1], text("done"), **options) as (session, _):
+        await session.apply_flag_settings({"hooks": {"PreToolUse": [hook]}})
+        await session.ask("first")
+        await session.apply_flag_settings({"hooks": None})
+        await session.ask("second")
+    assert [(lab.project / name).exists() for name in ("one", "two")] == [False, True]
+
+
+async def test_folders_are_granted_until_they_are_removed(talk_to_api: TalkToApi, lab: Lab):
+    other = lab.project.parent / "other"
+    other.mkdir()
+    (other / "note.txt").write_text("hello")
+    asked: list[str] = []
+
+    def decide(request: Any) -> bool:
+        asked.append(request.tool_name)
+        return False
+
+    read = tool_use("Read", file_path=str(other / "note.txt"))
+    async with talk_to_api(read, text("1"), read, text("2"), can_use_tool=decide) as (session, _):
+        await session.apply_flag_settings({"permissions": {"additionalDirectories": [str(other)]}})
+        await session.ask("first")
+        assert asked == []
+        await session.apply_flag_settings({"permissions": None})
+        await session.ask("second")
+        assert asked == ["Read"]
+
+
+async def test_disabling_bypass_ends_it(talk_to_api: TalkToApi):
+    options: dict[str, Any] = {"permission_mode": "bypassPermissions", "allow_dangerously_skip_permissions": True}
+    async with talk_to_api(**options) as (session, _):
+        assert (await session.get_settings()).applied["permissionMode"] == "bypassPermissions"
+        await session.apply_flag_settings({"permissions": {"disableBypassPermissionsMode": "disable"}})
+        assert (await session.get_settings()).applied["permissionMode"] == "default"
+        with pytest.raises(ControlRefused):
+            await session.set_permission_mode("bypassPermissions")
+
+
+async def test_thinking_setting_applies_to_the_next_request(talk_to_api: TalkToApi):
+    async with talk_to_api(model=HAIKU) as (session, api):
+        await session.apply_flag_settings({"alwaysThinkingEnabled": False})
+        assert "thinking" not in await next_body(session, api)
+        await session.apply_flag_settings({"alwaysThinkingEnabled": None})
+        assert (await next_body(session, api))["thinking"]["type"] == "enabled"
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "thinking"),
+    [
+        (HAIKU, 500, {"type": "enabled", "budget_tokens": 1024}),
+        (HAIKU, 2000.0, {"type": "enabled", "budget_tokens": 2000}),
+        (HAIKU, 32_000, {"type": "enabled", "budget_tokens": 31_999}),
+        (HAIKU, -5, {"type": "enabled", "budget_tokens": 1024}),
+        ("claude-opus-5-5", 0, {"type": "adaptive"}),
+        ("claude-opus-5-5", -5, {"type": "adaptive"}),
+    ],
+)
+async def test_thinking_budget_is_brought_into_the_range_of_the_model(
+    talk_to_api: TalkToApi, model: str, tokens: float, thinking: dict[str, Any]
 ):
     async with talk_to_api(model=model) as (session, api):
+        await session.control("set_max_thinking_tokens", max_thinking_tokens=tokens)
+        assert (await next_body(session, api))["thinking"] == thinking
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"max_thinking_tokens": True}, "max_thinking_tokens"),
+        ({"max_thinking_tokens": "x"}, "max_thinking_tokens"),
+        ({"max_thinking_tokens": 1.5}, "max_thinking_tokens"),
+        ({"thinking_display": ""}, "thinking_display"),
+        ({"max_thinking_tokens": 2000, "thinking_display": "bogus"}, "bogus"),
+    ],
+)
+async def test_thinking_of_the_wrong_kind_is_refused(talk_to_api: TalkToApi, fields: dict[str, Any], reason: str):
+    async with talk_to_api(model=HAIKU) as (session, api):
         before = (await next_body(session, api))["thinking"]
         with pytest.raises(ControlRefused, match=reason):
             await session.control("set_max_thinking_tokens", **fields)

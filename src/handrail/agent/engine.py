@@ -568,7 +568,9 @@ class Engine:
             SessionControls(
                 self.session,
                 self.speaker,
-                live_settings=LiveSettings(self.session, self.extensions, lambda: self.handshake().fields),
+                live_settings=LiveSettings(
+                    self.session, self.extensions, lambda: self.handshake().fields, self._use_settings
+                ),
                 actions=self.actions,
                 has_conversation=lambda: bool(self.history.messages),
                 end=lambda: self.host.stop(0),
@@ -602,6 +604,12 @@ class Engine:
             McpControls(self.hub, lambda: self.hub.made),
         )
         return {subtype: self._after_loading(handler) for subtype, handler in found.items()} if self._load else found
+
+    def _use_settings(self) -> None:
+        """Apply the variables and hooks of changed settings."""
+        self.desk().environment.update(self.session.settings.env)
+        if self.hooks.made or self.extensions.hooks():
+            self.hooks().use_commands(self.extensions.hooks())
 
     def _switch_hooks(self) -> Thread | None:
         """The main thread, if hooks want to know of model switches."""

@@ -18,6 +18,8 @@ BUDGET_THINKING: Final = "interleaved-thinking-2025-05-14"
 """The beta feature that lets models with a thinking budget think between tool calls. Others do so anyway."""
 DEFAULT_BUDGET: Final = 31_999
 """Tokens of thought for models that need a budget and were given none."""
+LEAST_BUDGET: Final = 1024
+"""The API refuses smaller thinking budgets."""
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
@@ -64,7 +66,8 @@ def thinking_field(model: str, tokens: int | None, display: str, limit: int) -> 
     shown = {"display": display} if display else {}
     if facts.adaptive_thinking:  # these models choose the budget themselves, and the API refuses one
         return {"type": "adaptive", **shown}
-    return {"type": "enabled", "budget_tokens": min(tokens or DEFAULT_BUDGET, limit - 1), **shown}
+    budget = max(tokens or DEFAULT_BUDGET, LEAST_BUDGET)
+    return {"type": "enabled", "budget_tokens": min(budget, limit - 1), **shown}
 
 
 def _number(text: str | None) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import uuid4
 
@@ -30,7 +30,7 @@ from handrail.agent.variables import check_variables, is_on
 from handrail.files.resolve import Disk, OneFile, anchors_of, real_path
 from handrail.permissions.circumstances import Circumstances
 from handrail.permissions.modes import class_of
-from handrail.permissions.paths.matching import Resolved
+from handrail.permissions.paths.matching import Anchors, Resolved
 from handrail.permissions.rules.rule import Rule, SourcedRule, read_rules
 from handrail.permissions.updates.apply import FILE_SCOPES, UpdateRefused, apply
 from handrail.schema.permission_types import PermissionUpdate
@@ -275,15 +275,17 @@ class Session:
         available = (bypass or arguments.may_skip_permissions or mode == "bypassPermissions") and not (
             settings.bypass_disabled
         )
-        anchors = anchors_of(self.cwd, home=self.home, additional=(*settings.directories, *arguments.add_dir))
         return Circumstances(
-            anchors=anchors,
+            anchors=self._anchors((*settings.directories, *arguments.add_dir)),
             mode=mode,
             rules=tuple(rules),
             bypass_available=available,
             can_prompt=bool(arguments.permission_prompt_tool) and arguments.permission_prompts != "none",
             trusted=self.loaded.git_is_safe,
         )
+
+    def _anchors(self, additional: Sequence[str]) -> Anchors:
+        return anchors_of(self.cwd, home=self.home, additional=additional)
 
     # Settings changed while the session runs
 
@@ -302,13 +304,19 @@ class Session:
 
     def use_flags(self, loaded: Loaded, settings: Settings, *, changed: JsonObject) -> None:
         """Apply settings from `with_flags`. `changed`: the keys to apply, null for those that were removed."""
+        before = self.settings
         self.loaded, self.settings = loaded, settings
+        self.environment |= settings.env
         if "model" in changed:
             self.chosen_model = changed["model"] or self._launch_model()
         if "effortLevel" in changed:
             self.effort_level = changed["effortLevel"] or self._launch_effort()
+        if "alwaysThinkingEnabled" in changed:
+            self.thinking_tokens = self.launch_thinking()
         if "permissions" in changed:
             self._use_rules(settings)
+            self._use_directories(before)
+            self._use_bypass()
 
     # In force
 
@@ -369,6 +377,22 @@ class Session:
     def _use_rules(self, settings: Settings) -> None:
         kept = [rule for rule in self.circumstances.rules if rule.scope in _OF_THE_SESSION]
         self.circumstances = replace(self.circumstances, rules=(*settings.rules, *kept))
+
+    def _use_directories(self, before: Settings) -> None:
+        """Replace the folders that the settings `before` granted; those of the command line and the session stay."""
+        now = self.circumstances.anchors
+        dropped = self._anchors(before.directories).additional
+        kept = [folder for folder in now.additional if folder not in dropped]
+        granted = self._anchors((*self.settings.directories, *self.arguments.add_dir)).additional
+        anchors = replace(now, additional=tuple(dict.fromkeys([*granted, *kept])))
+        self.circumstances = replace(self.circumstances, anchors=anchors)
+
+    def _use_bypass(self) -> None:
+        """Leave bypassPermissions if the settings disable it. It is available again once they no longer do."""
+        available = self._circumstances().bypass_available
+        self.circumstances = replace(self.circumstances, bypass_available=available)
+        if self.mode == "bypassPermissions" and not available:
+            self.set_mode("default")
 
     def circumstances_for(self, tool: str, input: Mapping[str, Any]) -> Circumstances:
         """The circumstances of a call. Before a command that may run git, the repositories in the folder are checked.

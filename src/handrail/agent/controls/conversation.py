@@ -90,6 +90,8 @@ class ConversationControls:
 
     @control("get_context_usage")
     async def context_usage(self, fields: JsonObject) -> answers.ContextUsageAnswer:
+        if (detail := fields.get("detail")) not in (None, "summary", "full"):
+            raise Refusal(f"get_context_usage: detail must be summary or full, not {detail!r:.60}", INVALID)
         model, parts = self._session.model, await self._actions().context_parts()
         window = facts_of(model).context_window
         used = sum(parts.values()) - parts["Free space"] - parts["Autocompact buffer"]
@@ -116,7 +118,7 @@ class ConversationControls:
         answer.memory_files = [
             {"path": path, "type": kind, "tokens": tokens} for kind, path, tokens in self._actions().memory_tokens()
         ]
-        if fields.get("detail") != "summary":
+        if detail != "summary":
             for name, tokens in self._actions().tool_tokens().items():
                 row = answers.ToolTokens(name=name, tokens=tokens)
                 if name.startswith("mcp__"):
@@ -132,6 +134,8 @@ class ConversationControls:
 
     @control("get_usage")
     async def usage(self, fields: JsonObject) -> answers.UsageAnswer:
+        if not isinstance(skip := fields.get("skip_behaviors"), bool | None):
+            raise Refusal(f"get_usage: skip_behaviors must be true or false, not {skip!r:.60}", INVALID)
         ledger = self._ledger
         session = answers.SessionUsage(
             total_cost_usd=ledger.total_cost,
@@ -147,8 +151,11 @@ class ConversationControls:
 
     @control("side_question")
     async def side_question(self, fields: Asked) -> answers.SideQuestionAnswer:
-        question = _text(fields, "question", "side_question")
+        question = fields.get("question")
         await self._speaker.send(ControlRequestProgressMessage(request_id=fields.id, status="started"))
+        if not isinstance(question, str):  # the CLI reports it as the answer too
+            text = f"(side_question: question must be a string, not {question!r:.60})"
+            return answers.SideQuestionAnswer(response=text, synthetic=True)
         text, synthetic = await self._side_requests().side_question(question)
         return answers.SideQuestionAnswer(response=text, synthetic=synthetic)
 
@@ -170,9 +177,10 @@ class ConversationControls:
         """Move one foreground call, or all of them. The answer leaves out `backgrounded` if nothing was moved."""
         if not self._session.has_background:
             raise Refusal("background_tasks: CLAUDE_CODE_DISABLE_BACKGROUND_TASKS is set")
-        id = fields.get("tool_use_id")
-        moved = self._desk().foreground.move(None if id is None else str(id))
-        return answers.BackgroundTasksAnswer(backgrounded=True if moved else None if id is None else False)
+        if not isinstance(id := fields.get("tool_use_id"), str | None):
+            raise Refusal(f"background_tasks: tool_use_id must be a string, not {id!r:.60}", INVALID)
+        moved = self._desk().foreground.move(id or None)
+        return answers.BackgroundTasksAnswer(backgrounded=True if moved else False if id else None)
 
     @control("get_task_output")
     async def task_output(self, fields: JsonObject) -> answers.TaskOutputAnswer:
@@ -235,20 +243,18 @@ class ConversationControls:
     async def seed_read_state(self, fields: JsonObject) -> None:
         """Mark a file as read at a modification time, in milliseconds, so that Edit and Write accept it.
 
-        If the file has changed since, they refuse it until it is read again.
+        If the file has changed since, they refuse it until it is read again. Like in the CLI, a request that names no
+        file of this time is acknowledged and has no effect: then a write is refused as if nothing had been seeded.
         """
         from handrail.agent.tools.desk import Seen
         from handrail.agent.tools.text_file import look
 
         path, modified = fields.get("path"), fields.get("mtime")
-        if not isinstance(path, str) or not path:
-            raise Refusal("seed_read_state: path must be a text", INVALID)
-        if not isinstance(modified, int | float) or isinstance(modified, bool):
-            raise Refusal("seed_read_state: mtime must be a number of milliseconds", INVALID)
+        if not isinstance(path, str) or not isinstance(modified, int | float):
+            return
         resolved = self._desk().resolve(path)
-        now = look(resolved)
-        if now is None:
-            raise Refusal(f"seed_read_state: {path[:200]} does not exist", INVALID)
+        if (now := look(resolved)) is None:
+            return
         is_current = now.modified // 1_000_000 <= modified
         self._desk().seen[resolved.real or ""] = now if is_current else Seen(int(modified * 1_000_000), now.size)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from handrail.agent.controls.handshake import plugin_path
@@ -35,12 +37,13 @@ JsonObject = dict[str, Any]
 
 def _plugin_paths(fields: JsonObject) -> list[str]:
     added: Any = fields.get("add_plugins") or []
-    if not isinstance(added, list):
-        raise Refusal("reload_plugins: add_plugins must be a list", INVALID)
     try:
-        return [plugin_path(plugin) for plugin in cast("list[Any]", added)]
+        paths = [plugin_path(plugin) for plugin in msgspec.convert(added, list[JsonObject])]
     except ValueError as error:
-        raise Refusal(f"reload_plugins: {error}", INVALID) from None
+        raise Refusal(f"reload_plugins: add_plugins: {error}", INVALID) from None
+    if relative := [path for path in paths if not os.path.isabs(path)]:
+        raise Refusal(f"reload_plugins: add_plugins: the path {relative[0]!r:.80} must be absolute", INVALID)
+    return paths
 
 
 class ExtensionControls:
@@ -68,8 +71,6 @@ class ExtensionControls:
 
     @control("reload_plugins")
     async def reload_plugins(self, fields: JsonObject) -> answers.ReloadPluginsAnswer:
-        if fields.get("hold_on_cache_impact") is True:
-            raise Refusal("reload_plugins: hold_on_cache_impact is not supported", INVALID)
         if fields.get("refuse_if_busy") is True and self._is_running():
             raise Refusal("reload_plugins: a turn is running, and refuse_if_busy was given", "busy")
         self._extensions.folders += [path for path in _plugin_paths(fields) if path not in self._extensions.folders]

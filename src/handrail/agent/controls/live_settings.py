@@ -1,11 +1,13 @@
 """Settings that a host changes while the session runs.
 
-Each of them is in force from the next model request on. A key that could only take effect in a new process is refused,
-and then nothing of the request is applied: an acknowledgement means that every value in it is in force.
+Each of them is in force from the next model request or call on. As in the CLI, a key or value without effect is left
+out, and the rest is applied; stderr names it. A value of the wrong kind refuses the whole request, and so does a
+restriction that could not be enforced: an invalid deny or ask rule, or a sandbox.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, Final, cast
 
@@ -15,7 +17,9 @@ from handrail.agent.extensions.extensions import Extensions
 from handrail.agent.extensions.output_styles import DEFAULT
 from handrail.agent.known_models import facts_of, resolve
 from handrail.agent.session import Session
+from handrail.agent.setting_keys import without_effect
 from handrail.connection.router import Refusal
+from handrail.permissions.rules.rule import RuleError, parse_rule
 from handrail.settings.files import Place, read_file
 
 __all__ = ["LiveSettings"]
@@ -23,25 +27,51 @@ __all__ = ["LiveSettings"]
 JsonObject = dict[str, Any]
 _INVALID: Final = "invalid_request"
 _TEXTS: Final = ("model", "effortLevel", "outputStyle")
-_RULES: Final = ("allow", "deny", "ask")
-_DISPLAYS: Final = ("summarized", "omitted")
-"""Values of `thinking_display` that the API takes from every client; `highlights` is for hosted sessions."""
+_KINDS: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
+    "model": (str, "a string"),
+    "outputStyle": (str, "a string"),
+    "language": (str, "a string"),
+    "alwaysThinkingEnabled": (bool, "true or false"),
+    "autoCompactEnabled": (bool, "true or false"),
+    "autoMemoryEnabled": (bool, "true or false"),
+    "disableAllHooks": (bool, "true or false"),
+    "cleanupPeriodDays": ((int, float), "a number"),
+}
+"""The kinds of values that the CLI checks."""
+_AT_START: Final = (
+    "agent",
+    "apiKeyHelper",
+    "mcpServers",
+    "enableAllProjectMcpServers",
+    "enabledMcpjsonServers",
+    "disabledMcpjsonServers",
+)
+"""Keys that are read only when a session starts."""
+_DISPLAYS: Final = ("summarized", "omitted", "highlights")
 _WRITABLE: Final = {"localSettings": "outputStyle", "userSettings": "effortLevel"}
 """The one key of each settings file that `update_settings` may write."""
-LEAST_BUDGET: Final = 1024
-"""The API refuses smaller thinking budgets."""
 
 
 class LiveSettings:
-    """Changes settings of a running session. `given` returns the fields of `initialize`."""
+    """Changes settings of a running session.
 
-    def __init__(self, session: Session, extensions: Extensions, given: Callable[[], JsonObject]) -> None:
-        self._session, self._extensions, self._given = session, extensions, given
+    `given` returns the fields of `initialize`; `applied` is called after settings were applied.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        extensions: Extensions,
+        given: Callable[[], JsonObject],
+        applied: Callable[[], None],
+    ) -> None:
+        self._session, self._extensions, self._given, self._applied = session, extensions, given, applied
 
     def apply(self, given: JsonObject) -> None:
         """Merge `given` into the flag layer of the settings; null removes a key from it. Raises Refusal."""
         session = self._session
-        _check_keys(given)
+        _check_kinds(given)
+        given, ignored = self._usable(given)
         merged = {**session.flag_values(), **given}
         place = Place(
             "flagSettings",
@@ -59,10 +89,40 @@ class LiveSettings:
         for key in _TEXTS:
             if given.get(key) is not None and settings.values.get(key) != given[key]:
                 raise _refusal(f"{key} is managed by policySettings, which set it to {settings.values.get(key)!r}")
-        model = resolve(given["model"], session.environment) if given.get("model") else session.model
-        _check_effort(given, model, _refusal)
-        self._check_style(given.get("outputStyle"), _refusal)
         session.use_flags(loaded, settings, changed=given)
+        self._applied()
+        for text in ignored:
+            print(f"apply_flag_settings: {text}; it was ignored", file=sys.stderr, flush=True)
+
+    def _usable(self, given: JsonObject) -> tuple[JsonObject, list[str]]:
+        """The part of `given` that has an effect, and why the rest has none."""
+        usable = dict(given)
+        ignored = [f"{name} is not used" for name in without_effect(given.items())]
+        ignored += [f"{key} is read only at the start of a session" for key in _AT_START if key in given]
+        if usable.get("model") == "":
+            usable["model"] = None
+        if usable.get("hooks") is not None and not isinstance(usable["hooks"], dict):
+            ignored.append("hooks must be an object")
+            del usable["hooks"]
+        model = resolve(str(usable["model"]), self._session.environment) if usable.get("model") else self._session.model
+        checks = (
+            ("effortLevel", lambda: _check_effort(usable, model, Refusal)),
+            ("outputStyle", lambda: self._check_style(usable.get("outputStyle"), Refusal)),
+        )
+        for key, check in checks:
+            try:
+                check()
+            except Refusal as problem:
+                ignored.append(str(problem))
+                del usable[key]
+        permissions: Any = usable.get("permissions")
+        allow: Any = cast("JsonObject", permissions).get("allow") if isinstance(permissions, dict) else None
+        if isinstance(allow, list):
+            rules = cast("list[Any]", allow)
+            valid = [rule for rule in rules if _is_rule(rule)]
+            ignored += [f"permissions.allow: {rule!r:.60} is not a rule" for rule in rules if not _is_rule(rule)]
+            usable["permissions"] = {**permissions, "allow": valid}
+        return usable, ignored
 
     def write(self, source: str, given: JsonObject) -> None:
         """Answer `update_settings`: write a key to a settings file.
@@ -108,21 +168,19 @@ class LiveSettings:
             raise refuse("outputStyle is not used in a session with a custom system prompt")
 
     def set_thinking(self, fields: JsonObject) -> None:
-        """Answer `set_max_thinking_tokens`: null restores the launch value, a missing field keeps what is set."""
-        session, facts = self._session, facts_of(self._session.model)
+        """Answer `set_max_thinking_tokens`: null restores the launch value, a missing field keeps what is set.
+
+        A budget out of the model's range is accepted; requests carry the nearest one that the API accepts.
+        """
+        session = self._session
         tokens = fields.get("max_thinking_tokens", session.thinking_tokens)
         display = fields.get("thinking_display", session.thinking_display or None)
-        if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0):
-            raise _no_thinking(f"max_thinking_tokens must be a number from 0 on, or null, not {tokens!r:.60}")
-        if tokens == 0 and facts.always_thinks:
-            raise _no_thinking(f"{facts.id} always thinks; max_thinking_tokens cannot be 0")
-        most = session.max_tokens(facts.id) - 1
-        if tokens and not facts.adaptive_thinking and not LEAST_BUDGET <= tokens <= most:
-            raise _no_thinking(f"max_thinking_tokens of {facts.id} must be 0 or from {LEAST_BUDGET} to {most}")
+        if isinstance(tokens, float) and tokens.is_integer():
+            tokens = int(tokens)
+        if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool)):
+            raise _no_thinking(f"max_thinking_tokens must be an integer or null, not {tokens!r:.60}")
         if display is not None and display not in _DISPLAYS:
-            raise _no_thinking(
-                f"thinking_display {display!r:.60} is not supported; it must be {' or '.join(_DISPLAYS)}"
-            )
+            raise _no_thinking(f"thinking_display must be {', '.join(_DISPLAYS)} or null, not {display!r:.60}")
         session.thinking_tokens = session.launch_thinking() if tokens is None else tokens
         session.thinking_display = display or ""
 
@@ -138,17 +196,20 @@ class LiveSettings:
         }
 
 
-def _check_keys(given: JsonObject) -> None:
-    permissions = given.get("permissions")
-    unusable = [key for key in given if key not in (*_TEXTS, "permissions")]
-    if isinstance(permissions, dict):
-        unusable += [f"permissions.{key}" for key in cast("JsonObject", permissions) if key not in _RULES]
-    if unusable:
-        usable = ", ".join((*_TEXTS, *(f"permissions.{key}" for key in _RULES)))
-        raise _refusal(f"{', '.join(unusable)} cannot change while the session runs; these can: {usable}")
-    for key in _TEXTS:
-        if given.get(key) is not None and (not isinstance(given[key], str) or not given[key]):
-            raise _refusal(f"{key} must be a string or null, not {given[key]!r:.60}")
+def _check_kinds(given: JsonObject) -> None:
+    if given.get("sandbox") is not None:
+        raise _refusal("sandbox cannot change while the session runs")
+    for key, (kind, name) in _KINDS.items():
+        value = given.get(key)
+        if value is not None and (not isinstance(value, kind) or (kind is not bool and isinstance(value, bool))):
+            raise _refusal(f"{key} must be {name} or null, not {value!r:.60}")
+
+
+def _is_rule(text: Any) -> bool:
+    try:
+        return isinstance(text, str) and bool(parse_rule(text))
+    except RuleError:
+        return False
 
 
 def _check_effort(given: JsonObject, model: str, refuse: Callable[[str], Refusal]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
@@ -40,10 +41,11 @@ class McpControls:
 
     @control("mcp_set_servers")
     async def set_servers(self, fields: JsonObject) -> answers.McpSetServersAnswer:
-        servers = fields.get("servers")
-        if not isinstance(servers, dict):
-            raise Refusal("mcp_set_servers: servers must be an object", INVALID)
-        changes = await self._hub().set_servers(cast("dict[str, JsonObject]", servers))
+        try:
+            servers = msgspec.convert(fields.get("servers"), dict[str, JsonObject])
+        except msgspec.ValidationError:
+            raise Refusal("mcp_set_servers: servers must be an object of objects", INVALID) from None
+        changes = await self._hub().set_servers(servers)
         return msgspec.convert(changes, answers.McpSetServersAnswer)
 
     @control("mcp_reconnect")
@@ -88,14 +90,14 @@ class McpControls:
 
     @control("mcp_message")
     async def message(self, fields: JsonObject) -> None:
-        """Deliver a message that a server of the host sent on its own, such as a changed list of tools."""
+        """Deliver a message that a server of the host sent on its own, such as a changed list of tools.
+
+        Like in the CLI, a message that no server of the host can have sent is acknowledged and dropped.
+        """
         message = fields.get("message")
-        if not isinstance(message, dict):
-            raise Refusal("mcp_message: message must be an object", INVALID)
-        try:
-            self._hub().receive(_name(fields), cast("JsonObject", message))
-        except McpError as error:
-            raise Refusal(f"mcp_message: {error}") from None
+        if isinstance(message, dict) and self._has_servers():
+            with suppress(McpError):
+                self._hub().receive(_name(fields), cast("JsonObject", message))
 
     @control("mcp_authenticate")
     async def authenticate(self, fields: JsonObject) -> answers.McpAuthenticateAnswer:

@@ -78,13 +78,13 @@ class SessionControls:
         if hooked is not None and before != after and (why := await hooked.before_switch(after)):
             raise Refusal(f"set_model: a hook blocked it: {why}", INVALID)
         session.chosen_model = name
-        await self._say_model()
+        await self._report_switch(before)
         if hooked is not None and before != session.model:
             await hooked.after_switch(before)
 
-    async def _say_model(self) -> None:
-        """Report the model in the conversation, once there is one."""
-        if self._has_conversation():
+    async def _report_switch(self, before: str) -> None:
+        """Report another model in the conversation, once there is one."""
+        if self._has_conversation() and before != self._session.model:
             text = f"<local-command-stdout>Set model to {self._session.model}</local-command-stdout>"
             await self._speaker.user(text, isReplay=True)
 
@@ -126,10 +126,9 @@ class SessionControls:
         settings = fields.get("settings")
         if not isinstance(settings, dict):
             raise Refusal("apply_flag_settings: settings must be an object", INVALID)
-        given = cast("JsonObject", settings)
-        self._live.apply(given)
-        if "model" in given:
-            await self._say_model()
+        before = self._session.model
+        self._live.apply(cast("JsonObject", settings))
+        await self._report_switch(before)
 
     @control("update_settings")
     async def update_settings(self, fields: JsonObject) -> None:
@@ -181,9 +180,10 @@ class SessionControls:
 
     @control("rename_session")
     async def rename(self, fields: JsonObject) -> None:
-        title = str(fields.get("title") or "").strip()
+        given = fields.get("title")
+        title = given.strip() if isinstance(given, str) else ""
         if not title:
-            raise Refusal("rename_session: title must be a text", INVALID)
+            raise Refusal(f"rename_session: title must be a text, not {given!r:.60}", INVALID)
         if (other := fields.get("session_id")) and other != self._session.id:
             raise Refusal(f"rename_session: session {other!s:.60} is not the session of this process", INVALID)
         await self._actions().rename(title, source=str(fields.get("source") or "host"))
