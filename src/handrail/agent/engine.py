@@ -573,7 +573,7 @@ class Engine:
                 ),
                 actions=self.actions,
                 has_conversation=lambda: bool(self.history.messages),
-                end=lambda: self.host.stop(0),
+                end=self._end_session,
                 switch_hooks=self._switch_hooks,
             ),
             ConversationControls(
@@ -668,6 +668,16 @@ class Engine:
         self.queue.end()
         return interrupted
 
+    def _end_session(self) -> None:
+        """End after the result of the running turn, which is interrupted, or at once if none runs."""
+        self._ended = True
+        self.queue.clear()
+        if not self.interrupt():
+            self.host.stop(self._exit_code())
+
+    def _exit_code(self) -> int:
+        return 1 if self.lines.last_failed and not self._interrupted_by_signal else 0
+
     async def run(self) -> int:
         """Run turns until the input has ended and no task is running. Returns the exit code."""
         self._runs = True
@@ -680,7 +690,7 @@ class Engine:
             await self._run_turns()
         finally:
             await self._end_hooks()
-        return 1 if self.lines.last_failed and not self._interrupted_by_signal else 0
+        return self._exit_code()
 
     async def _run_turns(self) -> None:
         while prompts := await self._next_prompts():
@@ -698,6 +708,8 @@ class Engine:
             await parts.thread.announce_instructions("session_start")
             if await self.turn.run_command():
                 self.turn = None
+                if self._ended:
+                    break
                 continue
             parts.commands.begin_turn(prompts)
             try:

@@ -132,6 +132,8 @@ def prompt_of(arguments: Arguments) -> str:
     """The prompt of the command line, of standard input, or both."""
     piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     prompt = "\n".join(part for part in (arguments.prompt or "", piped) if part)
+    if prompt.isspace():
+        raise Refused("Error: the prompt is only whitespace; pass a text as an argument or through stdin")
     if not prompt:
         raise Refused("Error: Input must be provided either through stdin or as a prompt argument when using --print")
     return prompt

@@ -142,6 +142,10 @@ class Connection:
             raise ControlRefused(subtype, answer.error, answer.code)
         return answer
 
+    def stop_asking(self) -> None:
+        """Send no more requests and withdraw none, because this side is about to close."""
+        self._deaf = True
+
     async def closed(self) -> Ending:
         """Wait until the other side has ended, and return its ending."""
         if self._reader is not None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from handrail.agent.models.script import Script, ToolUse, raw_tool_use, text, tool_use
 from tests.agent.stage import StagedHost, assert_calls_are_answered, hooks_for, stage
 
@@ -136,12 +138,46 @@ async def test_a_hook_changes_the_input(tmp_path: Path) -> None:
         assert not host.requests("can_use_tool")
 
 
-async def test_an_invalid_changed_input_is_an_error_for_the_model(tmp_path: Path) -> None:
-    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("ok")), ALLOW_ALL) as host:
-        host.answers["hook_callback"] = lambda request: specific("PreToolUse", updatedInput={"command": 5})
+@pytest.mark.parametrize("decision", ["allow", "ask", None])
+@pytest.mark.parametrize("updated", [{"command": 5}, {"cmd": "ls"}, {}])
+async def test_invalid_input_of_a_hook_counts_as_a_denial(
+    tmp_path: Path, updated: dict[str, Any], decision: str | None
+) -> None:
+    fields = {"updatedInput": updated, **({"permissionDecision": decision} if decision else {})}
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("ok"))) as host:
+        host.answers["hook_callback"] = lambda request: specific("PreToolUse", **fields)
         await host.control("initialize", hooks=hooks_for("PreToolUse"))
-        assert (await host.turn("go"))["result"] == "ok"
-        assert "InputValidationError" in contents(host)[0]
+        result = await host.turn("go")
+        assert "does not fit its schema" in contents(host)[0]
+        assert [denial["tool_input"] for denial in result["permission_denials"]] == [{"command": "touch x"}]
+        assert host.requests("can_use_tool") == []
+        assert not (tmp_path / "project" / "x").exists()
+
+
+async def test_null_as_the_input_of_a_hook_invalidates_its_answer(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("ok"))) as host:
+        answer = specific("PreToolUse", permissionDecision="allow", updatedInput=None)
+        host.answers["hook_callback"] = lambda request: answer
+        await host.control("initialize", hooks=hooks_for("PreToolUse"))
+        await host.turn("go")
+        assert len(host.requests("can_use_tool")) == 1
+        assert host.of("system", "informational")[0]["tag"] == "hook_callback_failed"
+
+
+@pytest.mark.parametrize("call", [("Bash", {"command": "touch x"}), ("Read", {"file_path": "a.txt"})])
+async def test_call_is_refused_if_the_input_ends_while_its_hook_is_open(
+    tmp_path: Path, call: tuple[str, dict[str, Any]]
+) -> None:
+    async with stage(tmp_path, Script.of(tool_use(call[0], **call[1]), text("ok"))) as host:
+        (tmp_path / "project" / "a.txt").write_text("secret")
+        await host.control("initialize", hooks=hooks_for("PreToolUse"))
+        await host.say("go")
+        await host.until_line("control_request", "hook_callback")
+        await host.end_input()
+        result = await host.result()
+        (answer,) = host.results_of_tools()
+        assert (answer["is_error"], result["permission_denials"]) == (True, [])
+        assert not (tmp_path / "project" / "x").exists()
 
 
 async def test_a_deferred_call_ends_the_turn_and_leaves_a_valid_conversation(tmp_path: Path) -> None:

@@ -291,3 +291,79 @@ async def test_usage_is_per_turn_and_cost_per_session(tmp_path: Path) -> None:
         assert first["usage"]["input_tokens"] == second["usage"]["input_tokens"] == 100
         assert second["total_cost_usd"] == pytest.approx(2 * first["total_cost_usd"])
         assert [first["result_index"], second["result_index"]] == [0, 1]
+
+
+@pytest.mark.parametrize("blank", ["  ", "\n\t \n", "\u00a0\u2003"])
+async def test_model_is_not_asked_about_a_blank_prompt(tmp_path: Path, blank: str) -> None:
+    async with stage(tmp_path, Script.of(text("hello")), "--replay-user-messages") as host:
+        host.answers["hook_callback"] = lambda request: {}
+        await host.control("initialize", hooks=hooks_for("UserPromptSubmit"))
+        result = await host.turn(blank)
+        assert (result["subtype"], result["num_turns"], host.model.asked) == ("success", 0, [])
+        assert host.of("system", "informational")[0]["content"] == result["result"]
+        assert (host.requests("hook_callback"), host.of("user")) == ([], [])
+        assert (await host.turn("hi"))["result"] == "hello"
+
+
+@pytest.mark.parametrize("content", ["", [{"type": "text", "text": "  "}], "\u200b"])
+async def test_other_prompts_without_words_are_sent(tmp_path: Path, content: Any) -> None:
+    async with stage(tmp_path, Script.of(text("hello"))) as host:
+        assert (await host.turn(content))["result"] == "hello"
+
+
+async def test_blank_prompt_that_waits_has_its_own_turn(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("one"), text("two"))) as host:
+        host.answers.pop("can_use_tool")
+        await host.say("go")
+        asked = await host.until_line("control_request", "can_use_tool")
+        await host.say("  ")
+        await host.say("more")
+        await host.control("mcp_status")  # the lines before it were read
+        await host.answer(asked, {"behavior": "allow"})
+        results = [await host.result(index) for index in range(2)]
+        assert [result["num_turns"] for result in results] == [2, 0]
+        assert "more" in str(host.model.asked[1]["messages"][-1])
+
+
+async def _while_streaming(host: StagedHost) -> None:
+    await host.until_line("assistant")
+
+
+async def _while_a_question_is_open(host: StagedHost) -> None:
+    await host.until_line("control_request", "can_use_tool")
+
+
+async def _while_a_hook_is_open(host: StagedHost) -> None:
+    await host.until_line("control_request", "hook_callback")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reached", "hooked", "reason"),
+    [
+        (reply(text("half"), hang()), _while_streaming, (), "aborted_streaming"),
+        (tool_use("Bash", command="touch x"), _while_a_question_is_open, (), "aborted_tools"),
+        (tool_use("Bash", command="touch x"), _while_a_hook_is_open, ("PreToolUse",), "aborted_tools"),
+    ],
+)
+async def test_end_of_the_session_interrupts_the_turn_and_drops_the_queue(
+    tmp_path: Path, answer: Any, reached: Any, hooked: tuple[str, ...], reason: str
+) -> None:
+    async with stage(tmp_path, Script.of(answer, text("never"))) as host:
+        host.answers.clear()
+        await host.control("initialize", hooks=hooks_for(*hooked))
+        await host.say("go")
+        await reached(host)
+        await host.say("later")
+        assert (await host.control("end_session"))["subtype"] == "success"
+        assert await host.exit_code() == 1
+        assert [line["terminal_reason"] for line in host.of("result")] == [reason]
+        assert len(host.model.asked) == 1
+
+
+async def test_session_ended_after_a_failed_turn_exits_with_1(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(reply(text("half"), hang()))) as host:
+        await host.say("go")
+        await host.until_line("assistant")
+        await interrupt(host)
+        await host.control("end_session")
+        assert await host.exit_code() == 1

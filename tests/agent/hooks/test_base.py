@@ -60,6 +60,7 @@ def test_an_answer_is_read(output: Any, result: HookResult):
         specific(permissionDecision="yes"),
         specific(permissionDecision=["deny"]),
         specific(updatedInput=[]),
+        specific(updatedInput=None),
         specific(additionalContext=5),
     ],
 )

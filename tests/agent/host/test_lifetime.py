@@ -7,12 +7,14 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from handrail.agent.models.script import Script, text, tool_use
 from tests.agent.processes import FOREVER, LIMIT, Bell, agent, ended
 
+ASKING = ("--permission-prompt-tool", "stdio")
 ENDS = [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 0)]
 
 
@@ -38,6 +40,28 @@ async def test_a_signal_in_the_middle_of_a_command_ends_all_it_started(
             await ended(child)
     results = [line for line in running.lines if line["type"] == "result"]
     assert len(results) == (1 if number == signal.SIGINT else 0)
+
+
+@pytest.mark.parametrize(("number", "code"), ENDS[:2])
+@pytest.mark.parametrize(
+    ("subtype", "hooks"), [("can_use_tool", {}), ("hook_callback", {"PreToolUse": [{"hookCallbackIds": ["a"]}]})]
+)
+async def test_nothing_is_written_after_a_signal_while_the_host_is_asked(
+    tmp_path: Path, number: signal.Signals, code: int, subtype: str, hooks: dict[str, Any]
+):
+    options = [{"label": "Red", "description": ""}, {"label": "Blue", "description": ""}]
+    question = {"question": "Which?", "header": "Colour", "multiSelect": False, "options": options}
+    script = Script.of(tool_use("AskUserQuestion", questions=[question]))
+    async with agent(tmp_path, script, *ASKING) as running:
+        await running.write(
+            {"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "hooks": hooks}}
+        )
+        await running.say("go")
+        await running.until(lambda line: line.get("request", {}).get("subtype") == subtype)
+        asked = len(running.lines)
+        running.process.send_signal(number)
+        assert await running.exit_code() == code
+        assert running.lines[asked:] == []
 
 
 async def test_leftover_processes_of_a_command_end_with_the_agent(tmp_path: Path):

@@ -205,8 +205,19 @@ class _Call:
             thread.deferred = {"id": self.id, "name": tool.name, "input": self.input}
             raise Deferred
         if found.updated_input is not None:
-            self.input = found.updated_input
+            self._use_input(tool, found.updated_input)
         return found
+
+    def _use_input(self, tool: Tool[Any], updated: JsonObject) -> None:
+        """Use the input of a PreToolUse hook. One that the tool cannot read counts as a denial by the hook."""
+        try:
+            tool.read(updated)
+        except msgspec.ValidationError as error:
+            self._note_denial()
+            meta = Verdict(False, source="hook", reason_type="hook").meta(self.id)
+            text = f"A PreToolUse hook replaced the input of {tool.name} by one that does not fit its schema: {error}."
+            raise _Halt(f"{text} The input of the model was valid.", meta=meta) from None
+        self.input = updated
 
     def _question(self, tool: Tool[Any], given: Any) -> Question:
         return Question(
@@ -267,6 +278,8 @@ class _Call:
     async def _run(self, tool: Tool[Any], given: Any, *, caged: bool = False) -> Outcome:
         desk = self.desk
         desk.caged = caged
+        if tool.name == "Bash":
+            self.thread.started_commands.add(self.id)
         try:
             return await tool.run(given, desk)
         except (ToolFailed, FileError) as error:

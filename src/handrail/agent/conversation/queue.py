@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from handrail.agent.base import Prompt
 from handrail.agent.slash_commands.expansion import Expansion
 
-__all__ = ["ExpandedPrompt", "PromptQueue", "expanded", "is_command"]
+__all__ = ["ExpandedPrompt", "PromptQueue", "expanded", "is_blank", "is_command"]
 
 JsonObject = dict[str, Any]
 _ORDER: Final = {"now": 0, "next": 1, "later": 2}
@@ -55,6 +55,11 @@ def is_command(prompt: Prompt) -> bool:
     if isinstance(prompt, ExpandedPrompt) or prompt.verbatim:
         return False
     return prompt.text.lstrip().startswith("/")
+
+
+def is_blank(prompt: Prompt) -> bool:
+    """Whether a prompt is only whitespace, about which the model is not asked. Blocks of text are not checked."""
+    return isinstance(prompt.content, str) and prompt.content.isspace() and prompt.asks and not prompt.origin
 
 
 class PromptQueue:
@@ -116,7 +121,7 @@ class PromptQueue:
         left: list[Prompt] = []
         for prompt in self._waiting:
             later = prompt.priority == "later" and not _is_notice(prompt)
-            (left if later or is_command(prompt) else taken).append(prompt)
+            (left if later or is_command(prompt) or is_blank(prompt) else taken).append(prompt)
         self._waiting = left
         return taken
 
@@ -146,4 +151,5 @@ def _is_notice(prompt: Prompt) -> bool:
 
 
 def _is_alone(prompt: Prompt) -> bool:
-    return is_command(prompt) or isinstance(prompt, ExpandedPrompt) or prompt.origin is not None
+    expanded = isinstance(prompt, ExpandedPrompt)
+    return is_command(prompt) or is_blank(prompt) or expanded or prompt.origin is not None

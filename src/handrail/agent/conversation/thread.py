@@ -94,6 +94,8 @@ class Thread:
         desk.report_output = speaker.tool_output
         self.answer: Answer | None = None
         self.open_calls: dict[str, JsonObject] = {}
+        self.started_commands: set[str] = set()
+        """The calls of this turn that started a shell command."""
         self.denials: list[JsonObject] = []
         self._note_denial = note_denial
         self.structured: Any = None
@@ -108,6 +110,7 @@ class Thread:
     def begin_turn(self) -> None:
         """Reset what counts for one turn."""
         self.answer, self.open_calls, self.denials, self.timing = None, {}, [], TurnTiming()
+        self.started_commands = set()
         self.structured, self.bad_outputs, self.deferred, self.prompt_id = None, 0, None, new_id()
 
     def add_denial(self, call: JsonObject) -> None:

@@ -17,7 +17,7 @@ from handrail.agent.conversation.commands import CommandRunner
 from handrail.agent.conversation.compaction import Compaction
 from handrail.agent.conversation.loop import End, Loop
 from handrail.agent.conversation.prompts import PromptTaker
-from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue, is_command
+from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue, is_blank, is_command
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.conversation.turn_lines import TurnLines
 from handrail.agent.errors import Refused
@@ -37,6 +37,7 @@ _SUBTYPES: Final = {
     "internal_error": "error_during_execution",
 }
 """The ends that are errors, with the subtype of the result."""
+BLANK: Final = "The prompt was blank, so nothing was sent to the model."
 _NOT_ASKED: Final = frozenset({"blocked", "noted"})
 """Ends of turns in which no model was asked."""
 _ERRORS: Final = {
@@ -91,7 +92,7 @@ class Turn:
             self.interrupt()
 
     async def give_up(self) -> None:
-        """End the running work and report it, without a result, because the process ends."""
+        """End the running work without a result, because the process ends. Only commands that ran are reported."""
         if self._work is not None:
             self._dropped = True
             self._work.cancel()
@@ -126,6 +127,8 @@ class Turn:
             self._work.cancel()
         await asyncio.wait([self._work])
         if self._dropped:
+            started = self._thread.started_commands
+            self._thread.open_calls = {id: call for id, call in self._thread.open_calls.items() if id in started}
             return await self._reject_open_calls()
         try:
             end = self._work.result()
@@ -153,7 +156,7 @@ class Turn:
         await parts.ready()
         asked = [prompt for prompt in self._prompts if prompt.asks]
         notes: list[str] = []
-        blocked = await self._submit(asked, notes)
+        blocked = BLANK if is_blank(self._prompts[0]) else await self._submit(asked, notes)
         self._begun = True
         await self._lines.say_init()
         if blocked:

@@ -145,6 +145,8 @@ def read_output(output: Any, event: str) -> HookResult:
     if given.get("async") is True:
         return HookResult(is_async=True)
     specific = _specific(given, event)
+    if specific.get("updatedInput", {}) is None:
+        raise InvalidHookOutput("updatedInput must be an object")
     decision, reason = _decision(given, specific)
     blocks = given.get("decision") == "block"
     context = _text(specific, "additionalContext")

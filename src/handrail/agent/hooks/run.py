@@ -35,6 +35,7 @@ from handrail.agent.hooks.registration import (
     read_callbacks,
     read_commands,
 )
+from handrail.connection import Disconnected
 from handrail.settings.merge import HookEntry
 
 __all__ = ["TIMED_OUT", "Hooks"]
@@ -48,6 +49,7 @@ TIMED_OUT: Final = (
     " hooks may not have finished."
 )
 FAILED: Final = "PreToolUse hook answered to another event. The tool was not run; other hooks may not have finished."
+CLOSED: Final = "The host disconnected before its PreToolUse hook had answered, so the tool was not run."
 GUARD: Final = "PreToolUse"
 """The event whose hooks keep a tool from running if they give no usable answer."""
 ALWAYS_REPORTED: Final = frozenset({"SessionStart", "Setup"})
@@ -201,6 +203,8 @@ class Hooks:
                 answer = await self._send(hook.callback, given, tool_use_id)
         except TimeoutError:
             return _unanswered(hook)
+        except Disconnected:
+            return HookResult(decision="deny", reason=CLOSED, no_verdict=True) if hook.event == GUARD else _failed(hook)
         except Exception:
             return _failed(hook)
         try:

@@ -73,6 +73,7 @@ class Wire:
 
     def stop(self, code: int) -> None:
         """End the session now with this exit code. The running turn is ended without a result."""
+        self.connection.stop_asking()
         if self._stopped is not None and not self._stopped.done():
             self._stopped.set_result(code)
 
