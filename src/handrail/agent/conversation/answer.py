@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import msgspec
@@ -12,6 +13,7 @@ from handrail.agent.speaker import Speaker
 __all__ = ["Answer", "unreadable"]
 
 JsonObject = dict[str, Any]
+Repair = Callable[[str, JsonObject], JsonObject]
 _GROWS: Final = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -46,7 +48,8 @@ class _Open(Struct):
     def _input(self) -> JsonObject:
         text = "".join(self.parts.get("json", ()))
         if not text:
-            return self.block.get("input") or {}
+            given = self.block.get("input")
+            return cast("JsonObject", given) if isinstance(given, dict) else {}
         try:
             return msgspec.json.decode(text, type=dict[str, Any])
         except msgspec.DecodeError:
@@ -58,10 +61,13 @@ UNREADABLE: Final = "__unparsedToolInput"
 
 
 class Answer:
-    """Builds an answer from events and sends its blocks. `cut_off` sends the rest of an interrupted one."""
+    """Builds an answer from events and sends its blocks. `cut_off` sends the rest of an interrupted one.
 
-    def __init__(self, speaker: Speaker, request_id: str = "") -> None:
-        self._speaker = speaker
+    `repair` takes the name of a tool and an input, and returns the input with the types that the tool expects.
+    """
+
+    def __init__(self, speaker: Speaker, request_id: str = "", repair: Repair = lambda name, input: input) -> None:
+        self._speaker, self._repair = speaker, repair
         self.request_id = request_id
         self.message: JsonObject = {}
         self.blocks: list[JsonObject] = []
@@ -121,6 +127,8 @@ class Answer:
         if opened is None:
             return
         block = opened.whole()
+        if block.get("type") == "tool_use":
+            block["input"] = self._repair(str(block.get("name")), block["input"])
         if block.get("type") != "text" or block.get("text"):  # the API refuses a conversation with empty texts
             await self._send(block, **fields)
 

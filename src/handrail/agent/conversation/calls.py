@@ -31,7 +31,7 @@ from handrail.files.errors import FileError
 from handrail.permissions.modes import class_of
 from handrail.permissions.rules.rule import Behavior
 
-__all__ = ["Deferred", "Rejected", "run_calls", "run_quietly"]
+__all__ = ["Deferred", "Rejected", "repaired_input", "run_calls", "run_quietly"]
 
 JsonObject = dict[str, Any]
 
@@ -86,6 +86,14 @@ async def run_quietly(thread: Thread, name: str, input: JsonObject) -> Outcome:
     except Deferred:
         thread.deferred = None
         return Outcome("a hook deferred it", is_error=True)
+
+
+def repaired_input(thread: Thread, name: str, input: JsonObject) -> JsonObject:
+    """The input of a call with numbers and other values that the model wrote as strings."""
+    tool = _find(thread.tools(), name)
+    if tool is None:
+        return input
+    return {name: input[name] if name in tool.kept_fields else value for name, value in tool.repaired(input).items()}
 
 
 async def _together(runs: list[Any]) -> None:
@@ -152,7 +160,7 @@ class _Call:
         if tool is None:
             text = f"Error: No such tool available: {self.name}"
             raise _Halt(_error(text), text)
-        await self._check(tool, self._read(tool))
+        await self._check(tool, self._read(tool, from_model=True))
         hook = await self._before(tool)
         given = self._read(tool)
         verdict = await self._permit(tool, given, hook)
@@ -169,18 +177,31 @@ class _Call:
         outcome = await self._after(tool, outcome, round((monotonic() - start) * 1000))
         return _Finished(outcome, verdict.meta(self.id), tuple(self.context))
 
-    def _read(self, tool: Tool[Any]) -> Any:
-        """The checked input. Fields that the tool does not know are dropped."""
+    def _read(self, tool: Tool[Any], *, from_model: bool = False) -> Any:
+        """The checked input. Only the model is told of fields that the tool does not know; else they are dropped."""
         if (raw := unreadable(self.call)) is not None:
             text = f"InputValidationError: {self.name} was called with invalid JSON: {raw['raw']}"
             raise _Halt(_error(text), f"InputValidationError: JSON parse failed ({raw['len']} bytes)")
         try:
-            given = tool.read(self.input)
+            if from_model:
+                tool.check_fields(self.input)
+            input = self._usual(tool)
+            given = tool.read(input)
         except msgspec.ValidationError as error:
             text = f"InputValidationError: {self.name} failed due to the following issue: {error}"
             raise _Halt(_error(text), text) from None
-        self.input = tool.shown(given, self.input)
+        self.input = tool.shown(given, input)
         return given
+
+    def _usual(self, tool: Tool[Any]) -> JsonObject:
+        """The input as the tool expects it: its names and types, and the absolute path of the file.
+
+        The permission is decided on this path and the tool opens it, so `..` after a link cannot lead elsewhere.
+        """
+        input = tool.repaired(tool.renamed(self.input))
+        if isinstance(path := input.get(tool.path_field), str):
+            input[tool.path_field] = self.thread.desk.absolute(path)
+        return input
 
     async def _check(self, tool: Tool[Any], given: Any) -> None:
         """End a call that cannot succeed before anyone is asked for permission."""

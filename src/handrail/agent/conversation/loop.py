@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from time import monotonic
 from typing import Any, Final, Protocol
 
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from handrail.agent.blocks import text_block
 from handrail.agent.conversation.answer import Answer
-from handrail.agent.conversation.calls import Deferred, run_calls
+from handrail.agent.conversation.calls import Deferred, repaired_input, run_calls
 from handrail.agent.conversation.refused_media import refused_media, without_media
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.models.base import ModelError, ModelRequest
@@ -262,7 +263,7 @@ class Loop:
         first: float | None = None
         thread.timing.note_request()
         async with thread.model.stream(self._request()) as stream:
-            answer = thread.answer = Answer(thread.speaker, stream.request_id)
+            answer = thread.answer = Answer(thread.speaker, stream.request_id, partial(repaired_input, thread))
             async for event in stream:
                 if not thread.timing.complete:
                     thread.timing.note_event(event)

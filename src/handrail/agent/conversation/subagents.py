@@ -122,6 +122,7 @@ class Task(Tool[TaskInput]):
     name = "Task"
     aliases = ("Agent",)
     Input = TaskInput
+    strict = False
     concurrent: ClassVar[bool] = True
 
     def __init__(self, subagents: Callable[[], Subagents]) -> None:

@@ -35,6 +35,7 @@ class McpTool(Tool[Any]):
     """One tool of one server. `read` returns the input as the same dict."""
 
     Input = msgspec.Struct
+    strict = False
     link: ClassVar[ServerLink]
     entry: ClassVar[ToolEntry]
     limit: ClassVar[float]
@@ -121,6 +122,7 @@ class ListMcpResources(Tool[ListInput]):
     name = "ListMcpResourcesTool"
     description = "Lists the resources that MCP servers offer, each with the name of its server."
     Input = ListInput
+    strict = False
     concurrent = True
     aliases: ClassVar[tuple[str, ...]] = ("ListMcpResources",)
 
@@ -143,6 +145,7 @@ class ReadMcpResource(Tool[ReadInput]):
     name = "ReadMcpResourceTool"
     description = "Reads one resource of an MCP server, by the server's name and the resource's address."
     Input = ReadInput
+    strict = False
     concurrent = True
     aliases: ClassVar[tuple[str, ...]] = ("ReadMcpResource",)
 

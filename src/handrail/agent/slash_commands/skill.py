@@ -36,6 +36,7 @@ class Skill(Tool[SkillInput]):
 
     name = "Skill"
     Input = SkillInput
+    strict = False
     concurrent: ClassVar[bool] = True
 
     def __init__(self, commands: Commands) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AskUserQuestion", "AskUserQuestionInput", "Option", "Question"]
 
-_MAX_HEADER: Final = 12
 _DESCRIPTION: Final = """\
 Asks the user one to four questions with two to four choices each.
 
@@ -105,8 +104,6 @@ def _problem(questions: list[Question]) -> str:
             return f"{named} has {len(question.options)} options; it needs two to four"
         if len({option.label for option in question.options}) < len(question.options):
             return f"{named} has two options with the same label"
-        if len(question.header) > _MAX_HEADER:
-            return f"{named} has a header of {len(question.header)} characters; the limit is {_MAX_HEADER}"
     return ""
 
 

@@ -1,13 +1,13 @@
 """The interface of a tool.
 
 The input of a tool is a `msgspec.Struct`. Its fields are the schema that the model receives, `Meta(description=…)`
-describes them, unknown fields are dropped, and wrong types are reported to the model.
+describes them, and unknown fields and wrong types are reported to the model.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -63,6 +63,14 @@ class Tool(Generic[Given]):
     """True if requests leave its definition out until ToolSearch has loaded it."""
     hidden: frozenset[str] = frozenset()
     """Fields of the input that the session does not offer."""
+    strict: ClassVar[bool] = True
+    """Whether a call with an unknown field or null fails; else unknown fields are dropped."""
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """Other names that models use for fields."""
+    path_field: ClassVar[str] = ""
+    """The field with the path of a file. Hooks, hosts and the tool get it as an absolute path."""
+    kept_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that stay as the model wrote them in the conversation; the others are repaired there too."""
 
     @property
     def altered(self) -> bool:
@@ -80,8 +88,30 @@ class Tool(Generic[Given]):
         offered = {name: field for name, field in schema["properties"].items() if name not in self.hidden}
         return {**schema, "properties": offered}
 
+    def check_fields(self, input: JsonObject) -> None:
+        """Refuse a call of the model with fields that the tool does not know. Raises msgspec.ValidationError."""
+        known = _schema_of(self.Input)["properties"] if self.strict else input
+        for name, value in input.items():
+            if name not in known and self.other_names.get(name, name) in (name, *input):
+                raise msgspec.ValidationError(f"An unexpected parameter `{name}` was provided")
+            if value is None and self.strict:
+                raise msgspec.ValidationError(f"The parameter `{name}` must not be null; leave it out")
+
+    def repaired(self, input: JsonObject) -> JsonObject:
+        """The input with numbers, booleans, lists and objects instead of strings that contain them as JSON."""
+        fields: Any = self.schema().get("properties")
+        if not isinstance(fields, dict):
+            return input
+        types = {name: _types_of(cast("JsonObject", fields).get(name)) for name in input}
+        return {name: _repaired(value, types[name]) for name, value in input.items()}
+
+    def renamed(self, input: JsonObject) -> JsonObject:
+        """The input with the names that the tool uses."""
+        names = {name: self.other_names.get(name, name) for name in input}
+        return {name if names[name] in input else names[name]: value for name, value in input.items()}
+
     def read(self, input: Any) -> Given:
-        """Validate an input. Raises msgspec.ValidationError."""
+        """Validate an input; unknown fields are ignored. Raises msgspec.ValidationError."""
         if isinstance(input, dict) and (unexpected := self.hidden.intersection(cast("JsonObject", input))):
             raise msgspec.ValidationError(f"An unexpected parameter `{min(unexpected)}` was provided")
         return msgspec.convert(input, self.Input)  # type: ignore[return-value]
@@ -89,7 +119,8 @@ class Tool(Generic[Given]):
     def shown(self, given: Given, input: JsonObject) -> JsonObject:
         """The input as hosts see it: the known fields among those that were sent, with the validated values."""
         fields: JsonObject = msgspec.to_builtins(given)
-        return {name: fields[name] for name in input if name in fields}
+        sent = {name: value for name, value in input.items() if name in fields}
+        return {name: value if value == fields[name] else fields[name] for name, value in sent.items()}  # 5, not 5.0
 
     def is_concurrent(self, given: Given) -> bool:
         """Whether this call may run at the same time as others."""
@@ -128,6 +159,41 @@ def explain_file_errors() -> Generator[None]:
         raise ToolFailed(str(error)) from error
     except OSError as error:
         raise ToolFailed(f"System error: {error.strerror or error}") from error
+
+
+def _types_of(schema: Any) -> frozenset[str]:
+    """The types that a field of a JSON schema may have."""
+    if not isinstance(schema, dict):
+        return frozenset()
+    rules = cast("JsonObject", schema)
+    named = rules.get("type")
+    names = cast("list[Any]", named) if isinstance(named, list) else [named]
+    more = [_types_of(part) for part in cast("list[Any]", rules.get("anyOf") or ())]
+    return frozenset(name for name in names if isinstance(name, str)).union(*more)
+
+
+def _repaired(value: Any, types: frozenset[str]) -> Any:
+    if isinstance(value, float) and value.is_integer() and "integer" in types:
+        return int(value)
+    if not isinstance(value, str) or "string" in types:
+        return value
+    try:
+        found: Any = msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return value
+    match found:
+        case bool():
+            return found if "boolean" in types and value in ("true", "false") else value
+        case int():
+            return found if types & {"integer", "number"} else value
+        case float():
+            return found if "number" in types else value
+        case list():
+            return cast("list[Any]", found) if "array" in types else value
+        case dict():
+            return cast("JsonObject", found) if "object" in types else value
+        case _:
+            return value
 
 
 @cache

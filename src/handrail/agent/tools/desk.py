@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
@@ -257,6 +258,13 @@ class Desk:
     def anchors(self) -> Anchors:
         """The folders that paths are relative to."""
         return anchors_of(self.cwd, project=self.project, home=self.home, additional=self.additional)
+
+    def absolute(self, path: str) -> str:
+        """The absolute path that a path of a call means, without `..`."""
+        path = path.strip()
+        if path == "~" or path.startswith("~/"):
+            path = self.anchors().home + path[1:]
+        return "/" + os.path.normpath(os.path.join(self.cwd, path)).lstrip("/")
 
     def resolve(self, path: str) -> Resolved:
         """The file that a path of this call means. Raises FileError if the path leads elsewhere by now."""

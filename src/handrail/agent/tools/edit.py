@@ -57,6 +57,8 @@ renamed variable.
 - If it fails because the text was not found or the file has changed, read the file again instead of guessing.
 - An empty `old_string` creates a new file."""
     Input = EditInput
+    path_field = "file_path"
+    other_names = {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}
 
     def describe(self, given: EditInput) -> str:
         return given.file_path.rpartition("/")[2]

@@ -76,7 +76,13 @@ Searches the contents of files with ripgrep.
 count gives numbers. Narrow it with `path`, `glob` or `type`, and shorten it with `head_limit`.
 - Files that git ignores are left out."""
     Input = GrepInput
+    kept_fields = frozenset(GrepInput.__struct_encode_fields__)
     concurrent = True
+
+    def shown(self, given: GrepInput, input: JsonObject) -> JsonObject:
+        """The input without an empty path, which means the working directory."""
+        fields = super().shown(given, input)
+        return fields if given.path else {name: value for name, value in fields.items() if name != "path"}
 
     def describe(self, given: GrepInput) -> str:
         return given.pattern

@@ -67,6 +67,7 @@ write line by line (`grep --line-buffered`). Lines within 0.2 s are one event of
 - It needs the same permission as the command in Bash, and ends with the command, after timeout_ms, or by TaskStop. \
 Start it again if you still need it. An event is never an answer of the user."""
     Input = MonitorInput
+    strict = False
 
     def read(self, input: Any) -> MonitorInput:
         if isinstance(input, dict) and "ws" in input:

@@ -43,6 +43,7 @@ Changes one cell of a Jupyter notebook: replaces its source, inserts a new cell 
 `cell_id`), or deletes it. Read the notebook before: it shows the ids of the cells. Outputs of a changed cell are \
 cleared."""
     Input = NotebookEditInput
+    path_field = "notebook_path"
 
     def describe(self, given: NotebookEditInput) -> str:
         return given.notebook_path.rpartition("/")[2]

@@ -67,6 +67,7 @@ Presents your plan to the user for approval. Once it is approved, you may carry 
 Only in plan mode, when the plan is complete and open questions are answered; do not ask for approval in another way. \
 If the user rejects it, change the plan as they say and present it again."""
     Input = ExitPlanModeInput
+    strict = False
 
     def describe(self, given: ExitPlanModeInput) -> str:
         return (given.plan or "").strip().partition("\n")[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from handrail.agent.blocks import text_block
-from handrail.agent.tools.base import Outcome, Tool, ToolFailed, explain_file_errors, refused
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, explain_file_errors, refused
 from handrail.agent.tools.desk import Seen
 from handrail.agent.tools.large_output import readable_size
 from handrail.agent.tools.notebook import cells_of, language_of, parse_notebook, shown_blocks, shown_cell
@@ -56,10 +56,18 @@ Lines are cut at 2,000 characters.
 - To list a folder use `ls` with Bash. A file that you have just read or changed need not be read again.
 - Several files that you need at once: several calls in one message."""
     Input = ReadInput
+    path_field = "file_path"
+    kept_fields = frozenset({"limit"})
     concurrent = True
 
     def describe(self, given: ReadInput) -> str:
         return given.file_path.rpartition("/")[2]
+
+    def shown(self, given: ReadInput, input: JsonObject) -> JsonObject:
+        """The input without values that choose no part of the file."""
+        fields = super().shown(given, input)
+        unset = {"offset": (given.offset or 0) < 0, "limit": (given.limit or 0) <= 0, "pages": not given.pages}
+        return {name: value for name, value in fields.items() if not unset.get(name)}
 
     async def run(self, given: ReadInput, desk: Desk) -> Outcome:
         resolved = desk.resolve(given.file_path)
@@ -106,7 +114,7 @@ def _bytes(resolved: Resolved, limit: int = READ_LIMIT) -> bytes:
 def _text(given: ReadInput, text: str) -> tuple[Outcome, bool]:
     lines = text.split("\n")
     start = max(given.offset or 1, 1)
-    end = len(lines) if given.limit is None else start - 1 + max(given.limit, 0)
+    end = start - 1 + given.limit if given.limit and given.limit > 0 else len(lines)
     chosen = lines[start - 1 : end]
     content = "\n".join(chosen)
     whole = len(chosen) == len(lines)

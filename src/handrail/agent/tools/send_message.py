@@ -47,6 +47,7 @@ ask whether it is done.
 - Write everything it needs into `message`: it sees nothing else of this conversation. Only subagents of this session \
 can be reached; one that ended before the session was resumed continues from its transcript."""
     Input = SendMessageInput
+    strict = False
 
     def describe(self, given: SendMessageInput) -> str:
         return given.summary or given.message.partition("\n")[0]

@@ -29,6 +29,7 @@ class StructuredOutput(Tool[StructuredOutputInput]):
 Returns your final answer in the requested structure. Call it exactly once, at the end. If the answer does not fit \
 the structure, the error says why: correct it and call again."""
     Input = StructuredOutputInput
+    strict = False
 
     def __init__(self, schema: JsonObject | None = None) -> None:
         self._schema: JsonObject = schema or {"type": "object", "additionalProperties": True}

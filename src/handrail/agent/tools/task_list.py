@@ -37,6 +37,7 @@ Puts a task on the list that you and the user share. It begins as pending.
 Use the list for work of three or more steps, or if the user gives several things to do; not for a single small step. \
 One task per result, named by what is done ("Fix the login test")."""
     Input = TaskCreateInput
+    strict = False
 
     async def run(self, given: TaskCreateInput, desk: Desk) -> Outcome:
         tasks = desk.state.tasks

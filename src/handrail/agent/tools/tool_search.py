@@ -46,6 +46,7 @@ class ToolSearch(Tool[ToolSearchInput]):
 
     name = "ToolSearch"
     Input = ToolSearchInput
+    strict = False
     concurrent = True
 
     def __init__(self, deferred: Callable[[], Mapping[str, Tool[Any]]]) -> None:

@@ -37,6 +37,8 @@ changed since.
 - To change part of a file use Edit: it shows the user less and keeps the rest as it is.
 - Create only files that the task needs; no documentation or summaries unless they are asked for."""
     Input = WriteInput
+    path_field = "file_path"
+    other_names = {"path": "file_path"}
 
     def describe(self, given: WriteInput) -> str:
         return given.file_path.rpartition("/")[2]
