@@ -45,12 +45,46 @@ async def test_empty_file_and_offset_past_the_end_are_reported(tmp_path: Path):
     assert "shorter than the provided offset (9)" in (await call(desk, "Read", file_path="short", offset=9)).content
 
 
-async def test_long_line_is_truncated_for_the_model_only(tmp_path: Path):
+async def test_long_line_is_shown_as_a_whole(tmp_path: Path):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "long").write_text("a" * 5000)
     outcome = await call(desk_in(tmp_path), "Read", file_path="long")
-    assert outcome.content == f"1\t{'a' * 2000}… [3,000 more characters in this line]"
-    assert len(outcome.detail["file"]["content"]) == 5000
+    assert outcome.content == f"1\t{'a' * 5000}"
+
+
+async def test_chosen_lines_may_be_longer_than_a_whole_file(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "long").write_text(f"{'a' * 300_000}\n" * 2)
+    assert len((await call(desk, "Read", file_path="long", offset=2, limit=1)).content) == 300_002
+    with pytest.raises(ToolFailed, match="exceeds maximum"):
+        await call(desk, "Read", file_path="long", offset=2)
+
+
+async def test_text_with_nul_bytes_is_shown_with_a_note(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    for name in ("blob", "x.txt"):
+        (tmp_path / "project" / name).write_bytes(b"a\x00b\xff\n")
+        outcome = await call(desk, "Read", file_path=name)
+        assert outcome.content.startswith("1\ta\x00b\ufffd\n2\t\n\n[The file contains NUL bytes")
+        with pytest.raises(ToolFailed, match="NUL bytes"):
+            await call(desk, "Write", file_path=name, content="x")
+
+
+async def test_large_notebook_is_refused_and_long_outputs_are_left_out(tmp_path: Path):
+    def notebook(source: str, *texts: str) -> str:
+        outputs = [{"output_type": "stream", "name": "stdout", "text": text} for text in texts]
+        cell = {"cell_type": "code", "id": "c", "metadata": {}, "source": source, "outputs": outputs}
+        return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+    desk = desk_in(tmp_path)
+    path = tmp_path / "project" / "n.ipynb"
+    path.write_text(notebook("x" * 300_000))
+    with pytest.raises(ToolFailed, match="Notebook content"):
+        await call(desk, "Read", file_path="n.ipynb")
+    path.write_text(notebook("p", "y" * 6000, "z" * 6000))
+    [block] = (await call(desk, "Read", file_path="n.ipynb")).content
+    assert ".cells[0].outputs" in block["text"]
+    assert "yy" not in block["text"]
 
 
 async def test_crlf_and_byte_order_mark_are_not_shown(tmp_path: Path):

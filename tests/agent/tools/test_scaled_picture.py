@@ -168,7 +168,7 @@ async def test_read_shows_a_scaled_picture(tmp_path: Path):
         "displayWidth": 2000,
         "displayHeight": 667,
     }
-    assert "3000x1000" in outcome.content[1]["text"]
+    assert "3000x1000" in outcome.follow_up
 
 
 async def test_pictures_of_prompts_and_notebooks_are_scaled(tmp_path: Path):

@@ -60,7 +60,11 @@ def shown_cell(cell: JsonObject, at: int, language: str) -> JsonObject:
     shown["cell_id"] = name_of(cell, at)
     if shown["cellType"] == "code":
         shown["language"] = language
-        if outputs := [_shown_output(output) for output in _outputs(cell)]:
+        outputs = [_shown_output(output) for output in _outputs(cell)]
+        if sum(len(output["text"]) for output in outputs) > _MAX_OUTPUT:
+            text = f"The outputs are too long to be shown. Read them in Bash: jq '.cells[{at}].outputs' NOTEBOOK"
+            outputs = [{"output_type": "stream", "text": text}]
+        if outputs:
             shown["outputs"] = outputs
     return shown
 
@@ -103,20 +107,14 @@ def _shown_output(output: JsonObject) -> JsonObject:
     kind = output.get("output_type", "")
     if kind == "error":
         trace = "\n".join(line for line in output.get("traceback") or () if isinstance(line, str))
-        return {"output_type": kind, "text": _truncated(f"{output.get('ename')}: {output.get('evalue')}\n{trace}")}
+        return {"output_type": kind, "text": f"{output.get('ename')}: {output.get('evalue')}\n{trace}"}
     if kind == "stream":
-        return {"output_type": kind, "text": _truncated(joined(output.get("text")))}
+        return {"output_type": kind, "text": joined(output.get("text"))}
     found = output.get("data")
     data = cast("JsonObject", found) if isinstance(found, dict) else {}
-    shown: JsonObject = {"output_type": kind, "text": _truncated(joined(data.get("text/plain")))}
+    shown: JsonObject = {"output_type": kind, "text": joined(data.get("text/plain"))}
     for media_type in ("image/png", "image/jpeg"):
         if picture := joined(data.get(media_type)):
             shown["image"] = {"image_data": "".join(picture.split()), "media_type": media_type}
             break
     return shown
-
-
-def _truncated(text: str) -> str:
-    if len(text) <= _MAX_OUTPUT:
-        return text
-    return f"{text[:_MAX_OUTPUT]}\n… [{len(text) - _MAX_OUTPUT:,} more characters of this output are not shown]"

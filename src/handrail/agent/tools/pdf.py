@@ -33,9 +33,6 @@ MOST_PAGES: Final = 20
 _DOTS_PER_INCH: Final = 100
 _TIME_LIMIT: Final = 60.0
 _RANGE: Final = re.compile(r"\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?)?\s*")
-_PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-_COMPRESSED: Final = b"/ObjStm"
-"""Marks objects that are compressed, among which there may be pages."""
 _COUNTED: Final = re.compile(rb"^Pages:\s+(\d{1,9})\s*$", re.MULTILINE)
 _LAST_PAGE: Final = re.compile(r"last page \((\d+)\)")
 _LONGEST_REASON: Final = 300
@@ -81,13 +78,13 @@ def _range(pages: str) -> tuple[int, int]:
 
 
 async def _page_count(data: bytes) -> int:
-    """The number of pages. Compressed ones are counted if pdfinfo is installed; else the API limits them."""
-    if _COMPRESSED in data and _program("pdfinfo"):
-        with tempfile.TemporaryDirectory(prefix="handrail-pdf-") as folder:
-            ran = await _poppler(folder, data, "pdfinfo", "document.pdf")
-        if found := _COUNTED.search(ran.output):
-            return int(found[1])
-    return len(_PAGE.findall(data))
+    """The number of pages; 0 if pdfinfo is not installed: pages cannot be shown then, and the API has a limit."""
+    if not _program("pdfinfo"):
+        return 0
+    with tempfile.TemporaryDirectory(prefix="handrail-pdf-") as folder:
+        ran = await _poppler(folder, data, "pdfinfo", "document.pdf")
+    found = _COUNTED.search(ran.output)
+    return int(found[1]) if found else 0
 
 
 async def _pages(path: str, data: bytes, pages: tuple[int, int]) -> Outcome:

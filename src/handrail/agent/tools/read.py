@@ -6,9 +6,10 @@ import base64
 import os
 from typing import TYPE_CHECKING, Annotated, Final
 
+import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from handrail.agent.blocks import text_block
 from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, explain_file_errors, refused
 from handrail.agent.tools.desk import Seen
 from handrail.agent.tools.large_output import readable_size
@@ -26,8 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["Read", "ReadInput"]
 
 _MAX_TEXT: Final = 256 * 1024
-_MAX_LINE: Final = 2000
 _UTF16_MARK: Final = b"\xff\xfe"
+_BINARY: Final = frozenset(
+    ".7z .a .aac .avi .bin .bmp .bz2 .class .dat .db .dll .dmg .doc .docx .dylib .eot .exe .flac .flv .gz .ico .iso"
+    " .jar .lib .lz4 .m4a .m4v .mkv .mov .mp3 .mp4 .mpeg .mpg .o .obj .odp .ods .odt .ogg .otf .parquet .pdb .pkl .ppt"
+    " .pptx .psd .pyc .pyo .rar .rlib .so .sqlite .sqlite3 .swf .tar .tgz .tif .tiff .ttf .wasm .wav .webm .wmv .woff"
+    " .woff2 .xls .xlsx .xz .zip .zst".split()
+)
+"""Endings of files that are not shown as text."""
+_NUL_NOTE: Final = (
+    "\n\n[The file contains NUL bytes: it is binary or has another encoding. Edit and Write refuse it; use a command"
+    " that keeps its format.]"
+)
 
 
 class ReadInput(Struct, frozen=True):
@@ -50,8 +61,7 @@ documents are shown as such; Jupyter notebooks with their cells and outputs.
 
 - Give an absolute path. If the file is missing, the error suggests similar names.
 - A text of up to 256 KB is shown as a whole. Of a longer one read parts with `offset` and `limit`, or search it \
-first. \
-Lines are cut at 2,000 characters.
+first.
 - A PDF of up to 10 pages is shown as a whole; of a longer one read `pages`, at most 20 at a time.
 - To list a folder use `ls` with Bash. A file that you have just read or changed need not be read again.
 - Several files that you need at once: several calls in one message."""
@@ -98,11 +108,14 @@ Lines are cut at 2,000 characters.
         """The outcome, and whether it contains the whole file."""
         if ending == ".ipynb":
             return _notebook(given, data), True
-        if is_binary(data) and not data.startswith(_UTF16_MARK):
+        if ending in _BINARY:
             return refused(
-                f"This tool cannot read binary files. The file appears to be a binary {ending or 'file'}"
-                f"{' file' if ending else ''}. Use a shell command or script that can read the format."
+                f"This tool cannot read binary files. The file appears to be a binary {ending} file. Use a shell"
+                " command or script that can read the format."
             ), False
+        if is_binary(data) and not data.startswith(_UTF16_MARK):
+            outcome, whole = _text(given, data.decode("utf-8", "replace"))
+            return replace(outcome, content=f"{outcome.content}{_NUL_NOTE}"), whole
         return _text(given, as_shown(TextFile.of(data).text.replace("\r\n", "\n")))
 
 
@@ -114,12 +127,13 @@ def _bytes(resolved: Resolved, limit: int = READ_LIMIT) -> bytes:
 def _text(given: ReadInput, text: str) -> tuple[Outcome, bool]:
     lines = text.split("\n")
     start = max(given.offset or 1, 1)
-    end = start - 1 + given.limit if given.limit and given.limit > 0 else len(lines)
+    limited = given.limit is not None and given.limit > 0
+    end = start - 1 + (given.limit or 0) if limited else len(lines)
     chosen = lines[start - 1 : end]
     content = "\n".join(chosen)
     whole = len(chosen) == len(lines)
     size = len(content.encode())
-    if size > _MAX_TEXT and not given.allow_large:
+    if size > _MAX_TEXT and not limited and not given.allow_large:  # the model chose the part that it needs
         raise ToolFailed(_too_large(size))
     file = {
         "filePath": given.file_path,
@@ -139,13 +153,7 @@ def _for_model(text: str, chosen: list[str], start: int, total: int) -> str:
             "<system-reminder>Warning: the file exists but is shorter than the provided offset "
             f"({start}). The file has {total} lines.</system-reminder>"
         )
-    return "\n".join(f"{number}\t{_truncated(line)}" for number, line in enumerate(chosen, start))
-
-
-def _truncated(line: str) -> str:
-    if len(line) <= _MAX_LINE:
-        return line
-    return f"{line[:_MAX_LINE]}… [{len(line) - _MAX_LINE:,} more characters in this line]"
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(chosen, start))
 
 
 def _too_large(size: int) -> str:
@@ -173,13 +181,18 @@ async def _picture(given: ReadInput, data: bytes) -> Outcome:
             for name, value in (("Width", size.width), ("Height", size.height))
         },
     }
-    note = [text_block(picture.note)] if picture.note else []
-    return Outcome([image_block(picture.shown.media_type, encoded), *note], {"type": "image", "file": file})
+    detail = {"type": "image", "file": file}
+    return Outcome([image_block(picture.shown.media_type, encoded)], detail, follow_up=picture.note)
 
 
 def _notebook(given: ReadInput, data: bytes) -> Outcome:
     notebook = parse_notebook(data)
     language = language_of(notebook)
     cells = [shown_cell(cell, at, language) for at, cell in enumerate(cells_of(notebook))]
+    if (size := len(msgspec.json.encode(cells))) > _MAX_TEXT:
+        raise ToolFailed(
+            f"Notebook content ({readable_size(size)}) exceeds maximum allowed size ({readable_size(_MAX_TEXT)}). Read"
+            " some of its cells with jq in Bash, such as `jq '.cells[:20]' NOTEBOOK`."
+        )
     detail = {"type": "notebook", "file": {"filePath": given.file_path, "cells": cells}}
     return Outcome(shown_blocks(cells) or "The notebook is empty.", detail)
