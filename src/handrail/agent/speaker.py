@@ -41,7 +41,10 @@ def now() -> str:
 
 
 class Speaker:
-    """Writes the lines of the session, or of a subagent. Lines of a subagent name the tool call that started it."""
+    """Writes the lines of the session, or of a subagent. Lines of a subagent name the tool call that started it.
+
+    Without `texts`, answers without calls are recorded but not sent; with `silent`, all lines of the conversation.
+    """
 
     def __init__(
         self,
@@ -53,10 +56,11 @@ class Speaker:
         extra: JsonObject | None = None,
         partial: bool = False,
         texts: bool = True,
+        silent: bool = False,
     ) -> None:
         self._output, self._session_id, self._record = output, session_id, record
         self.parent, self.extra = parent, extra or {}
-        self.partial, self.texts = partial, texts
+        self.partial, self.texts, self.silent = partial, texts, silent
         self.user_lines = 0
         """The number of `user` lines of this turn, for `num_turns` of the result."""
         self.prompts: list[str] = []
@@ -127,7 +131,8 @@ class Speaker:
         return line
 
     def _is_wanted(self, message: JsonObject) -> bool:
-        return self.texts or any(block.get("type") == "tool_use" for block in message["content"])
+        wanted = self.texts or any(block.get("type") == "tool_use" for block in message["content"])
+        return wanted and not self.silent
 
     async def user(self, content: str | list[JsonObject], *, aloud: bool = True, **fields: Any) -> JsonObject:
         """Write and record a `user` line: a tool result, a note, an interruption. Replays are not recorded.
@@ -142,7 +147,7 @@ class Speaker:
             **self.extra,
             **fields,
         }
-        if aloud:
+        if aloud and not self.silent:
             line = await self.say(line)
             self.user_lines += not fields.get("isReplay")
         else:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.agent.models.script import Script, text, tool_use
+from handrail.agent.models.script import Script, ToolUse, text, tool_use
 from handrail.agent.models.script import reply as answer
 from handrail.transcripts import read_session, read_subagents
 from tests.agent.stage import stage
@@ -248,3 +248,83 @@ async def test_an_error_of_the_api_is_the_report_of_a_subagent(tmp_path: Path, b
         told = await host.until_line("system", "task_notification")
         assert told["status"] == "completed"
         assert not host.results_of_tools()[0].get("is_error")
+
+
+def delegate(prompt: str, **fields: object) -> ToolUse:
+    return tool_use("Task", description=prompt, prompt=prompt, **{"run_in_background": False, **fields})
+
+
+async def test_subagents_start_subagents_down_to_the_third_level(tmp_path: Path):
+    calls = [delegate(name) for name in ("one", "two", "three", "four")]
+    script = Script.of(*calls, text("deepest"), text("second"), text("first"), text("done"))
+    async with stage(tmp_path, script) as host:
+        result = await host.turn("go")
+        assert result["result"] == "done"
+        assert result["subagent_stats"]["max_depth"] == 3
+        started = host.of("system", "task_started")
+        assert [line["spawn_depth"] for line in started] == [1, 2, 3]
+        assert [line.get("parent_task_id") for line in started] == [None, *(line["task_id"] for line in started[:2])]
+        offered = [any(tool["name"] == "Task" for tool in asked["tools"]) for asked in host.model.asked[:4]]
+        assert offered == [True, True, True, False]
+
+
+@pytest.mark.parametrize(("flags", "seen"), [((), 0), (("--forward-subagent-text",), 4)])
+async def test_a_nested_subagent_works_silently(tmp_path: Path, flags: tuple[str, ...], seen: int):
+    calls = delegate("one"), delegate("two"), tool_use("Bash", command="touch x")
+    script = Script.of(*calls, text("r2"), text("r1"), text("done"))
+    async with stage(tmp_path, script, *flags) as host:
+        assert (await host.turn("go"))["result"] == "done"
+        [asked] = host.requests("can_use_tool")
+        id = host.of("system", "task_started")[1]["tool_use_id"]
+        lines = [line for line in host.lines if line.get("parent_tool_use_id") == id]
+        assert asked["agent_id"] == host.of("system", "task_started")[1]["task_id"]
+        assert len(lines) == seen
+
+
+@pytest.mark.parametrize("name", ["Task", "Agent"])
+async def test_a_kind_may_be_kept_from_starting_subagents(tmp_path: Path, name: str):
+    kinds = {"all": {}, "none": {"disallowedTools": [name]}, "some": {"tools": ["Read", name]}}
+    agents = json.dumps({kind: {"description": "d", "prompt": "p", **fields} for kind, fields in kinds.items()})
+    for kind, offers in (("all", True), ("none", False), ("some", True)):
+        call = delegate("look", subagent_type=kind)
+        async with stage(tmp_path, Script.of(call, text("report"), text("done")), "--agents", agents) as host:
+            await host.turn("go")
+            assert any(tool["name"] == "Task" for tool in host.model.asked[1]["tools"]) is offers
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_an_interrupting_denial_ends_only_the_subagent(tmp_path: Path, depth: int):
+    calls = [delegate(str(level)) for level in range(depth)]
+    denied = answer(tool_use("Bash", command="touch x"), tool_use("Bash", command="touch y"))
+    rest = [text("above"), text("done")][2 - depth :]
+    async with stage(tmp_path, Script.of(*calls, denied, *rest)) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no", "interrupt": True}
+        result = await host.turn("go")
+        assert (result["result"], result["is_error"]) == ("done", False)
+        assert [call["tool_name"] for call in result["permission_denials"]] == ["Bash"]
+        deepest = host.of("system", "task_started")[-1]
+        results = host.results_of_tools()
+        if depth == 1:
+            assert [block["is_error"] for block in results] == [True, True, True]
+        [stopped] = [block for block in results if block["tool_use_id"] == deepest["tool_use_id"]]
+        assert stopped["content"] == "[Request interrupted by user for tool use]"
+        [notice] = [line for line in host.of("system", "task_notification") if line["task_id"] == deepest["task_id"]]
+        assert notice["status"] == "stopped"
+
+
+async def test_an_interrupting_denial_stops_a_background_subagent(tmp_path: Path):
+    call = delegate("look", run_in_background=True)
+    told: dict[str, object] = {"when": {"prompt": "task-notification"}, "blocks": [{"type": "text", "text": "heard"}]}
+    work: dict[str, object] = {
+        "when": {"prompt": "look"},
+        "blocks": [{"type": "tool_use", "name": "Bash", "input": {"command": "touch x"}}],
+    }
+    script = Script.from_json(answers(call.name, call.input, told, work), source="script")
+    async with stage(tmp_path, script) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no", "interrupt": True}
+        await host.turn("go")
+        await host.until(lambda: any(line["result"] == "heard" for line in host.of("result")))
+        [notice] = host.of("system", "task_notification")
+        assert notice["status"] == "stopped"
+        [block] = [one for one in host.results_of_tools() if one["is_error"]]
+        assert "does not want" in block["content"]

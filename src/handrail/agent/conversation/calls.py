@@ -18,20 +18,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.agent.blocks import reminder, text_block
+from handrail.agent.blocks import missing_result, reminder, text_block
 from handrail.agent.conversation.answer import unreadable
 from handrail.agent.conversation.permission import Question, Verdict
 from handrail.agent.conversation.replaced_output import fits, replaced_output
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.hooks.base import HookResult
 from handrail.agent.prompt.files_shown import files_shown
+from handrail.agent.speaker import REJECTED
 from handrail.agent.tools.base import Outcome, StoppedByCage, Tool, ToolFailed
 from handrail.agent.tools.scaled_picture import fit_blocks
 from handrail.files.errors import FileError
 from handrail.permissions.modes import class_of
 from handrail.permissions.rules.rule import Behavior
 
-__all__ = ["Deferred", "Rejected", "repaired_input", "run_calls", "run_quietly"]
+__all__ = ["Deferred", "Rejected", "reject_open_calls", "repaired_input", "run_calls", "run_quietly"]
 
 JsonObject = dict[str, Any]
 
@@ -86,6 +87,16 @@ async def run_quietly(thread: Thread, name: str, input: JsonObject) -> Outcome:
     except Deferred:
         thread.deferred = None
         return Outcome("a hook deferred it", is_error=True)
+
+
+async def reject_open_calls(thread: Thread) -> None:
+    """Give each open call a result, which the API requires."""
+    calls, thread.open_calls = list(thread.open_calls), {}
+    for id in calls:
+        block = missing_result(id, REJECTED)
+        thread.history.add_user([block])
+        meta = [{"id": id, "non_execution_kind": "user-rejected"}]
+        await thread.speaker.user([block], tool_use_result="User rejected tool use", tool_result_meta=meta)
 
 
 def repaired_input(thread: Thread, name: str, input: JsonObject) -> JsonObject:

@@ -27,6 +27,7 @@ class SubagentCounts:
         kind: str,
         wanted: bool | None,
         background: bool,
+        depth: int,
         stopped_by: Callable[[], str],
     ) -> End:
         """Await the rounds of a subagent, and count its start and its end.
@@ -36,7 +37,7 @@ class SubagentCounts:
         """
         stats = self._stats
         stats.spawned += 1
-        stats.max_depth = 1
+        stats.max_depth = max(stats.max_depth, depth)
         stats.started_in_background += background
         stats.by_type[kind] = stats.by_type.get(kind, 0) + 1
         if wanted is None:

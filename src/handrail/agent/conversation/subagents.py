@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from handrail.agent.base import Output, Prompt
 from handrail.agent.blocks import text_block
+from handrail.agent.conversation.calls import Rejected, reject_open_calls
 from handrail.agent.conversation.history import History
 from handrail.agent.conversation.loop import End, Loop, request_of
 from handrail.agent.conversation.side_requests import SideRequests
@@ -30,7 +31,7 @@ from handrail.agent.record.resumed import repaired
 from handrail.agent.record.transcript import Transcript
 from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
-from handrail.agent.speaker import Speaker
+from handrail.agent.speaker import INTERRUPTED_TOOLS, Speaker
 from handrail.agent.tools.base import Outcome, Tool, ToolFailed
 from handrail.agent.tools.desk import Desk
 from handrail.agent.tools.foreground import MovedToBackground
@@ -48,6 +49,8 @@ MOST_ROUNDS: Final = 200
 SUMMARY_EVERY: Final = 30.0
 """Seconds between two summaries of what a subagent does."""
 _DEFAULT_KIND: Final = "general-purpose"
+_MOST_LEVELS: Final = 3
+"""Subagents at this depth start none."""
 _HOW_TO_CONTINUE: Final = "To continue with this subagent, use SendMessage with to: {id}."
 _NOT_ISOLATED: Final = (
     "The subagent was not started: isolation {wanted!r} is not supported, and without it the subagent would change the"
@@ -162,7 +165,7 @@ class Task(Tool[TaskInput]):
             raise ToolFailed(f"Agent type '{given.subagent_type}' not found. Available agents: {', '.join(kinds)}")
         if kind.isolation:
             raise ToolFailed(_NOT_ISOLATED.format(wanted=kind.isolation[:40]))
-        run = _Run(subagents, given, kind, desk)
+        run = _Run(subagents, given, kind, desk, parent=self._runs.get(desk.agent_id))
         self._runs[run.id] = run
         return await (run.in_background() if run.is_background() else run.in_foreground())
 
@@ -206,9 +209,17 @@ class _Run:
     """One subagent. It may work several times: a message after its end makes it continue."""
 
     def __init__(
-        self, parts: Subagents, given: TaskInput, kind: AgentKind, desk: Desk, earlier: Subagent | None = None
+        self,
+        parts: Subagents,
+        given: TaskInput,
+        kind: AgentKind,
+        desk: Desk,
+        earlier: Subagent | None = None,
+        *,
+        parent: _Run | None = None,
     ) -> None:
-        self._parts, self._given, self._kind = parts, given, kind
+        self._parts, self._given, self._kind, self._parent = parts, given, kind, parent
+        self._depth: int = parent._depth + 1 if parent else 1
         self.id = earlier.agent_id if earlier else f"a{os.urandom(8).hex()}"
         self._call_id, self._foreground = desk.call_id, desk.foreground
         self._started = monotonic()
@@ -237,6 +248,7 @@ class _Run:
                 "task_description": self._given.description,
             },
             texts=self.is_background() or parts.forwards_text(),
+            silent=self._parent is not None and not self.is_background() and not parts.forwards_text(),
         )
         return Thread(
             parts.session,
@@ -267,14 +279,16 @@ class _Run:
         return self._kind.background or self._given.run_in_background is not False
 
     def _tools(self) -> dict[str, Tool[Any]]:
-        """The tools of its kind; never another subagent, a question or a plan."""
-        offered, wanted = self._parts.tools(), self._kind.tools
+        """The tools of its kind; never a question or a plan, and no subagent below the lowest level."""
+        wanted, refused = self._kind.tools, set(self._kind.disallowed_tools)
+        offered = {name: tool for name, tool in self._parts.tools().items() if name not in _NOT_FOR_SUBAGENTS}
+        if self._depth >= _MOST_LEVELS:
+            offered.pop(Task.name, None)
+        names = {name: {name, *tool.aliases} for name, tool in offered.items()}
         return {
             name: tool
             for name, tool in offered.items()
-            if name not in _NOT_FOR_SUBAGENTS
-            and name not in self._kind.disallowed_tools
-            and (wanted is None or name in wanted or "*" in wanted)
+            if not names[name] & refused and (wanted is None or "*" in wanted or names[name].intersection(wanted))
         }
 
     async def in_foreground(self) -> Outcome:
@@ -288,6 +302,10 @@ class _Run:
             end = await self._foreground.wait(work, self._call_id)
         except MovedToBackground:
             return self._launched(lambda run: self._report(run, work), moved=True)
+        except Rejected:  # it ends this subagent, and the conversation that started it continues
+            about = {"summary": self._given.description, "output_file": ""}
+            await speaker.system("task_notification", **ids, status="stopped", **about)
+            raise ToolFailed(INTERRUPTED_TOOLS) from None
         await speaker.system(
             "task_notification", **ids, status="completed", summary=self._given.description, output_file=""
         )
@@ -336,7 +354,8 @@ class _Run:
 
     def _start_fields(self, prompt: str) -> JsonObject:
         """The fields of `task_started`."""
-        return {"subagent_type": self._given.subagent_type, "spawn_depth": 1, "prompt": prompt}
+        parent = {"parent_task_id": self._parent.id} if self._parent else {}
+        return {"subagent_type": self._given.subagent_type, "spawn_depth": self._depth, "prompt": prompt, **parent}
 
     async def in_background(self) -> Outcome:
         """Start a background task; a later turn reports its end."""
@@ -367,9 +386,14 @@ class _Run:
         return Outcome([text_block(text)], detail)
 
     async def _report(self, run: TaskRun, work: Awaitable[End]) -> tuple[str, str]:
-        end = await work
-        while self._inbox and not end.failure:  # it came after the last step
-            end = await self._work()
+        try:
+            end = await work
+            while self._inbox and not end.failure:  # it came after the last step
+                end = await self._work()
+        except Rejected:
+            self._thread.history.add_user(INTERRUPTED_TOOLS)
+            await self._thread.speaker.user([text_block(INTERRUPTED_TOOLS)])
+            return "stopped", f'Agent "{self._given.description}" was stopped: the user rejected a call.'
         text = _report(end, self._thread.max_turns)
         run.write(text.encode())
         return "completed", f'Agent "{self._given.description}" completed. Its report:\n{text}'
@@ -391,6 +415,7 @@ class _Run:
             kind=self._given.subagent_type,
             wanted=self._given.run_in_background,
             background=self.is_background(),
+            depth=self._depth,
             stopped_by=self._stopped_by,
         )
 
@@ -404,6 +429,9 @@ class _Run:
                 end = await Loop(thread, fold_in=self._take_messages, before_calls=self._report_calls).run()
                 if end.failure or not await self._take_messages():
                     return end
+        except Rejected:
+            await reject_open_calls(thread)
+            raise
         finally:
             self._working = False
             if summaries is not None:
@@ -501,5 +529,5 @@ def _report(end: End, max_turns: int | None) -> str:
 
 
 _NOT_FOR_SUBAGENTS: Final = frozenset(
-    {"Task", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "StructuredOutput", "EnterWorktree", "ExitWorktree"}
+    {"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "StructuredOutput", "EnterWorktree", "ExitWorktree"}
 )

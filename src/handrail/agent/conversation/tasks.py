@@ -138,7 +138,7 @@ class Tasks:
             self._begun[task.id].set()
             task.status, task.summary = await work(TaskRun(task, self._notify))
         except asyncio.CancelledError:
-            task.status, task.summary = "stopped", task.description
+            task.status, task.summary, task.notified = "stopped", task.description, False
         except Exception as error:
             task.status, task.summary = "failed", f"{task.description} failed: {error}"
         finally:
@@ -163,7 +163,7 @@ class Tasks:
             summary=task.summary,
         )
         await self.report_running()
-        if task.notified and task.status != "stopped":
+        if task.notified:
             self._notify(_prompt(_notice(task)))
         else:
             self._notify(None)

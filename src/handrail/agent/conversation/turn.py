@@ -11,8 +11,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from handrail.agent.base import Prompt
-from handrail.agent.blocks import missing_result, text_block
-from handrail.agent.conversation.calls import Rejected
+from handrail.agent.blocks import text_block
+from handrail.agent.conversation.calls import Rejected, reject_open_calls
 from handrail.agent.conversation.commands import CommandRunner
 from handrail.agent.conversation.compaction import Compaction
 from handrail.agent.conversation.loop import End, Loop
@@ -21,7 +21,7 @@ from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue, is_bl
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.conversation.turn_lines import TurnLines
 from handrail.agent.errors import Refused
-from handrail.agent.speaker import INTERRUPTED, INTERRUPTED_TOOLS, REJECTED, synthetic_message
+from handrail.agent.speaker import INTERRUPTED, INTERRUPTED_TOOLS, synthetic_message
 from handrail.schema.system_messages import InformationalMessage
 
 __all__ = ["Turn", "TurnParts"]
@@ -129,7 +129,7 @@ class Turn:
         if self._dropped:
             started = self._thread.started_commands
             self._thread.open_calls = {id: call for id, call in self._thread.open_calls.items() if id in started}
-            return await self._reject_open_calls()
+            return await reject_open_calls(self._thread)
         try:
             end = self._work.result()
         except asyncio.CancelledError:
@@ -208,11 +208,11 @@ class Turn:
                 [block for block in answer.blocks if block.get("type") in ("text", "tool_use")]
             )
             thread.open_calls = {call["id"]: call for call in answer.calls}
-            await self._reject_open_calls()
+            await reject_open_calls(thread)
         if not self._begun:
             await self._lines.say_init()
         if thread.open_calls:
-            await self._reject_open_calls()
+            await reject_open_calls(self._thread)
             end, mark = End("aborted_tools", stop_reason="tool_use"), INTERRUPTED_TOOLS
         else:
             end, mark = End("aborted_streaming", text=text), INTERRUPTED
@@ -226,18 +226,8 @@ class Turn:
         if self._thread.answer is not None:
             answer, self._thread.answer = self._thread.answer, None
             await answer.cut_off(keep=False)
-        await self._reject_open_calls()
+        await reject_open_calls(self._thread)
         return End("internal_error", text=f"{type(error).__name__}: {error}")
-
-    async def _reject_open_calls(self) -> None:
-        """Give each open call a result, which the API requires."""
-        thread, calls = self._thread, list(self._thread.open_calls)
-        thread.open_calls = {}
-        for id in calls:
-            block = missing_result(id, REJECTED)
-            thread.history.add_user([block])
-            meta = [{"id": id, "non_execution_kind": "user-rejected"}]
-            await self._speaker.user([block], tool_use_result="User rejected tool use", tool_result_meta=meta)
 
     # The end
 
