@@ -492,7 +492,6 @@ async def test_usage_counts_the_turns_of_the_session(tmp_path: Path):
         ("set_model", {"model": " "}),
         ("stop_task", {}),
         ("generate_session_title", {}),
-        ("side_question", {}),
         ("read_file", {"path": "/etc/hostname"}),
     ],
 )
