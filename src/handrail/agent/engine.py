@@ -412,6 +412,7 @@ class Engine:
         )
 
     def _make_turn_parts(self) -> TurnParts:
+        from handrail.agent.conversation.calls import run_quietly
         from handrail.agent.conversation.commands import CommandRunner
         from handrail.agent.conversation.compaction import Compaction
         from handrail.agent.conversation.prompts import PromptTaker
@@ -428,6 +429,7 @@ class Engine:
             ready=self._ready,
             fetch=lambda name, words: self.hub().prompt(name, words),
             add_note=lambda text: thread.add_notes([text]),
+            run_line=lambda command: run_quietly(thread, "Bash", {"command": command}, asks=False),
         )
         return TurnParts(
             thread=thread,

@@ -11,7 +11,7 @@ import pytest
 from handrail.agent.models.script import Script, text, tool_use
 from handrail.agent.slash_commands import prompts
 from tests.agent.slash_commands.folders import project_file, put, trust, user_file
-from tests.agent.stage import StagedHost, stage
+from tests.agent.stage import StagedHost, hooks_for, stage
 
 ONE = Script.of(text("Done."), text("Done again."))
 
@@ -148,13 +148,24 @@ async def test_a_trusted_command_runs_its_lines_and_grants_its_tools_for_its_tur
         assert [rule for rule in host.engine.session.circumstances.rules if rule.scope == "command"] == []
 
 
-async def test_shell_line_needs_permission_and_a_denial_reaches_the_model(tmp_path: Path) -> None:
-    user_file(tmp_path, "commands/do.md", "Made: !`touch made`")
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("Made: !`touch made`", "touch made"),
+        ("---\nallowed-tools: Bash(false:*)\n---\nX: !`false`", "false"),
+        ("---\nallowed-tools: Bash(echo:*)\n---\nX: !`echo a` !`cat none`", "cat none"),
+    ],
+    ids=["needs permission", "fails", "second fails"],
+)
+async def test_a_shell_line_that_cannot_run_ends_the_command(tmp_path: Path, body: str, words: str) -> None:
+    user_file(tmp_path, "commands/do.md", body)
     async with stage(tmp_path, ONE) as host:
-        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "not today"}
-        await host.turn("/do")
-        assert host.requests("can_use_tool")[0]["input"] == {"command": "touch made"}
-        assert last_prompt(host) == "Made: (`touch made` failed: not today)"
+        result = await host.turn("/do")
+        assert words in result["result"]
+        assert (result["num_turns"], result["is_error"]) == (0, False)
+        assert not host.requests("can_use_tool")
+        assert host.model.asked == []
+        assert (await host.turn("hi"))["result"] == "Done."
     assert not (tmp_path / "project" / "made").exists()
 
 
@@ -168,12 +179,13 @@ async def test_output_of_a_shell_line_is_not_expanded(tmp_path: Path) -> None:
         assert "not to be read" not in last_prompt(host)
 
 
-async def test_a_turn_that_waits_for_a_line_can_be_interrupted(tmp_path: Path) -> None:
-    user_file(tmp_path, "commands/do.md", "---\nallowed-tools: Bash(tail:*)\n---\n!`tail -f /dev/null`")
+async def test_a_shell_line_can_be_interrupted(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/do.md", "!`echo a`")
     async with stage(tmp_path, ONE) as host:
-        host.answers["can_use_tool"] = lambda request: None
+        host.answers["hook_callback"] = lambda request: None
+        await host.control("initialize", hooks=hooks_for("PreToolUse"))
         await host.say("/do")
-        await host.until_line("system", "init")
+        await host.until(lambda: host.requests("hook_callback"))
         await host.control("interrupt")
         assert (await host.result())["subtype"] == "error_during_execution"
         assert host.model.asked == []

@@ -76,10 +76,14 @@ async def run_calls(thread: Thread, calls: list[JsonObject]) -> str:
     return next((run.stop for run in runs if run.stop is not None), stop)
 
 
-async def run_quietly(thread: Thread, name: str, input: JsonObject) -> Outcome:
-    """Run a call that is not part of an answer. It is checked like any other, but its result is not sent."""
+async def run_quietly(thread: Thread, name: str, input: JsonObject, *, asks: bool = True) -> Outcome:
+    """Run a call that is not part of an answer. It is checked like any other, but its result is not sent.
+
+    Without `asks` it fails instead of asking for permission.
+    """
     call = {"id": f"toolu_{uuid4().hex[:24]}", "name": name, "input": input}
     run = _Call(thread, call, _find(thread.tools(), name))
+    run.asks = asks
     try:
         return (await run.outcome()).outcome
     except _Halt as halt:
@@ -142,6 +146,7 @@ class _Call:
         self.shown: Any = None
         """The content of its result."""
         self.stop: str | None = None
+        self.asks = True
         self.context: list[str] = []
         self.desk = thread.desk
         """The desk of the call: the permission is decided on the paths that the tool will use."""
@@ -273,7 +278,7 @@ class _Call:
         if tool.altered:
             word, why = "ask", "its server has changed its description since it was first seen"
         try:
-            verdict = await self.thread.permission.check(question, word, why)
+            verdict = await self.thread.permission.check(question, word, why, asks=self.asks)
         except asyncio.CancelledError:
             self._note_denial()  # an interrupt is a denial too
             raise
@@ -281,6 +286,8 @@ class _Call:
             if verdict.source.startswith("user"):
                 tool.accept()
             return verdict
+        if not self.asks:
+            raise _Halt(verdict.message)
         self._note_denial()
         if verdict.interrupt:
             raise Rejected
@@ -295,6 +302,8 @@ class _Call:
 
     async def _run_uncaged(self, tool: Tool[Any], given: Any, stop: StoppedByCage) -> Outcome:
         """Run a call again that the cage stopped, if the user allows it outside of the cage."""
+        if not self.asks:
+            return Outcome("\n".join(part for part in (stop.tried, stop.output) if part), is_error=True)
         verdict = await self.thread.permission.check_uncaged(self._question(tool, given), stop.tried)
         if not verdict.allowed:
             self._note_denial()

@@ -20,9 +20,10 @@ from handrail.agent.extensions.command import Command
 from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
 from handrail.agent.slash_commands.commands import Commands, read_call
-from handrail.agent.slash_commands.expansion import Expansion, expansion_of
+from handrail.agent.slash_commands.expansion import Expansion, ShellLine, expansion_of
 from handrail.agent.slash_commands.local import LOCAL, Actions
 from handrail.agent.speaker import Speaker, synthetic_message
+from handrail.agent.tools.base import Outcome, ToolFailed
 from handrail.permissions.rules.rule import read_rules
 
 __all__ = ["CommandRunner", "LocalTurn"]
@@ -77,6 +78,7 @@ class CommandRunner:
     """Runs the commands that prompts call.
 
     `fetch` gets a prompt from an MCP server by its name and arguments. `add_note` adds to the conversation.
+    `run_line` runs a shell line.
     """
 
     def __init__(
@@ -91,10 +93,11 @@ class CommandRunner:
         ready: Ready,
         fetch: Callable[[str, list[str]], Awaitable[list[JsonObject]]],
         add_note: Callable[[str], None],
+        run_line: Callable[[str], Awaitable[Outcome]],
     ) -> None:
         self._session, self._commands, self._queue, self._lines = session, commands, queue, lines
         self._local, self._actions, self._ready, self._fetch = local, actions, ready, fetch
-        self._add_note = add_note
+        self._add_note, self._run_line = add_note, run_line
 
     async def run(self, prompt: Prompt) -> bool:
         """Run a prompt that is a command. Returns whether the prompt is done or replaced."""
@@ -113,7 +116,7 @@ class CommandRunner:
         elif command.local:
             await self._answer(prompt, command, call.arguments)
         elif command.body is not None:
-            self._expand(prompt, expansion_of(command, call.arguments), _call_fields(prompt, command, call.arguments))
+            await self._expand(prompt, command, call.arguments)
         else:
             await self._ask_server(prompt, command, call.arguments)
         return True
@@ -169,12 +172,33 @@ class CommandRunner:
         if prompt.uuid:
             await self._lines.tell_lifecycle(prompt.uuid, "completed")
 
-    def _expand(self, prompt: Prompt, expansion: Expansion, call: JsonObject) -> None:
-        """Queue the expansion of a command in place of its prompt; images of the prompt stay."""
+    async def _expand(self, prompt: Prompt, command: Command, arguments: str) -> None:
+        """Queue the expansion of a command in place of its prompt; images of the prompt stay.
+
+        A shell line that fails, or that would need permission, ends the command.
+        """
+        call, expansion = _call_fields(prompt, command, arguments), expansion_of(command, arguments)
+        self.begin_turn([expanded(prompt, "", expansion, call)])
+        try:
+            parts = [part if isinstance(part, str) else await self._with_output(part) for part in expansion.parts]
+        except ToolFailed as error:
+            await self._say_failure(prompt, command, str(error))
+            return
+        finally:
+            self.end_turn()
+        expansion = replace(expansion, parts=tuple(parts))
         content: str | list[JsonObject] = expansion.text
         if not isinstance(prompt.content, str):
             content = [text_block(expansion.text), *(item for item in prompt.content if item.get("type") != "text")]
         self._queue.put_first(expanded(prompt, content, expansion, call))
+
+    async def _with_output(self, line: ShellLine) -> ShellLine:
+        outcome = await self._run_line(line.command)
+        content = outcome.content
+        text = content if isinstance(content, str) else "\n".join(str(block.get("text") or "") for block in content)
+        if outcome.is_error:
+            raise ToolFailed(f"Shell command failed for `{line.command}`: {text}")
+        return replace(line, output=text)
 
     # While the turn of a command runs
 

@@ -117,14 +117,21 @@ class Permission:
         self._beside: set[asyncio.Future[Any]] = set()
         """Hooks that still run although nothing depends on their answer."""
 
-    async def check(self, question: Question, hook: Behavior | None = None, why: str = "") -> Verdict:
-        """Decide one call. `hook`: the decision of PreToolUse hooks, `why`: their reason."""
+    async def check(
+        self, question: Question, hook: Behavior | None = None, why: str = "", *, asks: bool = True
+    ) -> Verdict:
+        """Decide one call. `hook`: the decision of PreToolUse hooks, `why`: their reason.
+
+        Without `asks`, neither the host nor hooks are asked, and a call that needs an answer is denied.
+        """
 
         def judge() -> Decision:
             decision, circumstances = self._decide(question, question.input), self._in_mode(self._session.circumstances)
             return decision if hook is None else with_hook(decision, hook, why, circumstances=circumstances)
 
         decision = judge()
+        if not asks:
+            return _settled(question, decision)
         if decision.behavior == "ask" and self._ask_host is not None:
             return await self._ask(question, decision, judge)
         if decision.behavior == "deny" and decision.reason_type == "asyncAgent":  # a host would have been asked

@@ -1,4 +1,4 @@
-"""Takes prompts into the conversation, with the files they mention and the output of their shell lines."""
+"""Takes prompts into the conversation with the files they mention."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from msgspec.structs import replace
-
 from handrail.agent.base import Prompt
 from handrail.agent.blocks import text_block
-from handrail.agent.conversation.calls import run_quietly
 from handrail.agent.conversation.queue import ExpandedPrompt
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.prompt.attached_pictures import attached_pictures
 from handrail.agent.prompt.mentions import Mentions
 from handrail.agent.prompt.plan_notes import PlanNotes
 from handrail.agent.record.checkpoints import Checkpoints
-from handrail.agent.slash_commands.expansion import ShellLine
 from handrail.agent.speaker import new_id
 from handrail.agent.tools.plan_mode import plan_file
 from handrail.agent.tools.scaled_picture import fit_blocks
@@ -50,7 +46,6 @@ class PromptTaker:
         """Add a prompt, and the files it mentions, to the conversation."""
         thread = self._thread
         text = prompt.expansion.words if isinstance(prompt, ExpandedPrompt) else prompt.text
-        prompt = await self._with_output(prompt)
         content = prompt.content if isinstance(prompt.content, str) else await fit_blocks(prompt.content)
         files = [] if prompt.verbatim else await self._mentions().expand(text)
         if note := await self._saved_pictures(prompt):
@@ -91,20 +86,3 @@ class PromptTaker:
         mode = self._thread.session.mode
         file = plan_file(self._thread.desk) if mode == "plan" else ""
         return self._plan_notes.beside_prompt(mode, plan_file=file, instructions=self._plan_instructions())
-
-    async def _with_output(self, prompt: Prompt) -> Prompt:
-        """The prompt with the output of its shell lines, which run like Bash calls: with rules, hooks and questions."""
-        if not isinstance(prompt, ExpandedPrompt):
-            return prompt
-        parts = prompt.expansion.parts
-        if not any(isinstance(part, ShellLine) for part in parts):
-            return prompt
-        texts = [part if isinstance(part, str) else await self._output(part) for part in parts]
-        rest = [] if isinstance(prompt.content, str) else prompt.content[1:]
-        return replace(prompt, content=[text_block("".join(texts)), *rest] if rest else "".join(texts))
-
-    async def _output(self, line: ShellLine) -> str:
-        outcome = await run_quietly(self._thread, "Bash", {"command": line.command})
-        content = outcome.content
-        text = content if isinstance(content, str) else "\n".join(str(block.get("text") or "") for block in content)
-        return f"(`{line.command}` failed: {text})" if outcome.is_error else text

@@ -25,9 +25,15 @@ MOST_LINES: Final = 20
 
 
 class ShellLine(Struct, frozen=True):
-    """A command for the shell; its output replaces it."""
+    """A command for the shell; its output replaces it, once there is one."""
 
     command: str
+    output: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The output, or the command as a quotation."""
+        return f"`{self.command}`" if self.output is None else self.output
 
 
 class Expansion(Struct, frozen=True):
@@ -39,8 +45,8 @@ class Expansion(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The text, with shell lines as quotations."""
-        return "".join(part if isinstance(part, str) else f"`{part.command}`" for part in self.parts)
+        """The text, with the output of shell lines."""
+        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
     @property
     def words(self) -> str:
