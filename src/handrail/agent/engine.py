@@ -510,6 +510,8 @@ class Engine:
         """Wait for the MCP servers."""
         if self.hub.made:
             await self.hub().ready(MCP_WAIT)
+            if self.hub().retry_refused():
+                await self.hub().ready(MCP_WAIT)
 
     def _push_commands(self) -> None:
         """Report the commands after prompts of an MCP server were added, changed or removed."""

@@ -64,7 +64,8 @@ async def test_m02_changed_tool_must_be_allowed_again(change: JsonObject):
     async with hub_with(CALC, send=host.send) as hub:
         assert not tool_of(hub, "mcp__calc__add").altered
         host.tools = [{**ADD, **change}]
-        await hub.reconnect("calc")
+        await hub.toggle("calc", enabled=False)
+        await hub.toggle("calc", enabled=True)
         altered = tool_of(hub, "mcp__calc__add")
         assert altered.altered
         altered.accept()

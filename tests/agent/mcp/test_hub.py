@@ -140,16 +140,118 @@ async def test_unset_variable_keeps_its_text_and_is_reported(tmp_path: Path):
         assert "NOVAR" in hub.errors()[0]["message"]
 
 
-async def test_crashed_server_is_failed_with_its_stderr(tmp_path: Path):
-    config = child(tmp_path, "def called(message): sys.stderr.write('out of cheese'); sys.stderr.flush(); os._exit(3)")
+def _once(folder: Path, doing: str) -> JsonObject:
+    """A server whose first process does this at its first call; later processes answer."""
+    mark = folder / "called"
+    return child(
+        folder,
+        f"def called(message):\n"
+        f"    if os.path.exists({str(mark)!r}): return answer(message, text('went'))\n"
+        f"    open({str(mark)!r}, 'w')\n"
+        f"    {doing}\n",
+    )
+
+
+async def test_server_that_crashes_during_a_call_is_started_by_the_next(tmp_path: Path):
+    config = _once(tmp_path, "sys.stderr.write('out of cheese'); sys.stderr.flush(); os._exit(3)")
     async with hub_with({"st": config}) as hub:
         with pytest.raises(ToolFailed, match="ended"):
             await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
-        assert hub.servers()[0]["status"] == "failed"
-        assert "out of cheese" in hub.status()[0]["error"]
-        assert hub.tools() == []
-        await hub.reconnect("st")
         assert hub.servers()[0]["status"] == "connected"
+        assert "out of cheese" in hub.status()[0]["error"]
+        await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
+        assert "error" not in hub.status()[0]
+
+
+async def test_server_that_has_exited_is_started_once_for_several_calls(tmp_path: Path):
+    starts = tmp_path / "starts"
+    config = _once(tmp_path, "os._exit(3)")
+    (tmp_path / "server.py").write_text(
+        f"open({str(starts)!r}, 'a').write('x')\n" + (tmp_path / "server.py").read_text()
+    )
+    async with hub_with({"st": config}) as hub:
+        call = tool_of(hub, "mcp__st__go")
+        with pytest.raises(ToolFailed):
+            await call.run({}, Desk("/"))
+        await asyncio.gather(*(call.run({}, Desk("/")) for _ in range(3)))
+    assert starts.read_text() == "xx"
+
+
+async def test_server_that_cannot_be_started_again_is_failed(tmp_path: Path):
+    config = _once(tmp_path, f"os.remove({str(tmp_path / 'server.py')!r}); os._exit(3)")
+    async with hub_with({"st": config}) as hub:
+        for _ in range(2):
+            with pytest.raises(ToolFailed):
+                await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
+            if hub.servers()[0]["status"] == "failed":
+                break
+        assert hub.servers()[0]["status"] == "failed"
+
+
+class FailingHost(Host):
+    """Answers the first `times` requests of a method with this answer."""
+
+    def __init__(self, method: str, times: int, answer: JsonObject) -> None:
+        super().__init__()
+        self._method, self._times, self._answer = method, times, answer
+
+    async def send(self, server: str, message: JsonObject) -> JsonObject:
+        answer = await super().send(server, message)
+        failing = message.get("method") == self._method and self.methods().count(self._method) <= self._times
+        return {"jsonrpc": "2.0", "id": message["id"], **self._answer} if failing else answer
+
+
+BROKEN = {"error": {"code": -32603, "message": "broken"}}
+MISSING = {"error": {"code": -32601, "message": "Method not found"}}
+
+
+@pytest.mark.parametrize(
+    ("times", "answer", "asked", "tools"),
+    [
+        (1, BROKEN, 2, 1),
+        (3, BROKEN, 4, 1),
+        (9, BROKEN, 4, 0),
+        (9, {"result": {"nothing": 1}}, 4, 0),
+        (9, MISSING, 1, 0),
+    ],
+)
+async def test_first_list_of_tools_is_retried_and_the_server_stays_connected(
+    monkeypatch: pytest.MonkeyPatch, times: int, answer: JsonObject, asked: int, tools: int
+):
+    monkeypatch.setattr("handrail.agent.mcp.link.LIST_DELAYS", (0, 0, 0))
+    host = FailingHost("tools/list", times, answer)
+    async with hub_with(CALC, send=host.send) as hub:
+        assert hub.servers()[0]["status"] == "connected"
+        assert (host.methods().count("tools/list"), len(hub.tools())) == (asked, tools)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        BROKEN,
+        {"result": {}},
+        {"result": {"protocolVersion": "1999-01-01", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}},
+        {"result": {"protocolVersion": "2025-11-25", "serverInfo": {"name": "x", "version": "1"}}},
+        {"result": {"protocolVersion": "2025-11-25", "capabilities": {}}},
+        {"result": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "x"}}},
+    ],
+)
+async def test_refused_handshake_of_a_host_server_is_retried_before_a_turn(answer: JsonObject):
+    host = FailingHost("initialize", 2, answer)
+    async with hub_with(CALC, send=host.send) as hub:
+        for status in ("failed", "failed", "connected"):
+            assert hub.servers()[0]["status"] == status
+            assert hub.retry_refused() is (status == "failed")
+            await hub.ready()
+    assert host.methods().count("initialize") == 3
+
+
+async def test_server_of_the_host_is_not_reconnected_on_request():
+    host = Host()
+    async with hub_with(CALC, send=host.send) as hub:
+        with pytest.raises(McpError, match="runs in the host"):
+            await hub.reconnect("calc")
+        assert (hub.servers()[0]["status"], host.methods().count("initialize")) == ("connected", 1)
 
 
 async def test_missing_program_fails_only_its_server():

@@ -202,6 +202,16 @@ class McpHub:
             await asyncio.wait(chosen, timeout=limit)
         await asyncio.gather(*(link.lists_read() for link in self._links.values()))
 
+    def retry_refused(self) -> bool:
+        """Connect again to servers of the host that answered with an error. Returns whether there are any.
+
+        The CLI does so before each turn, as a host may need time to set its servers up.
+        """
+        refused = [link.name for link in self._links.values() if link.config.kind == "sdk" and link.was_refused]
+        for name in refused:
+            self._connect(name)
+        return bool(refused)
+
     async def close(self) -> None:
         """Close all servers and wait for their processes to exit."""
         for name in [*self._links]:
@@ -360,8 +370,10 @@ class McpHub:
             return False
 
     async def reconnect(self, name: str) -> None:
-        """Reconnect. Raises McpError if that fails or the server is unknown."""
+        """Reconnect. Raises McpError if that fails, the server is unknown, or the host runs it, as in the CLI."""
         link = self._named(name)
+        if link.config.kind == "sdk":
+            raise McpError(f"{name} runs in the host; disable and enable it to connect it again")
         await asyncio.shield(self._connect(link.name))
         if link.status != "connected":
             raise McpError(link.error or f"{name}: {link.status}")

@@ -15,7 +15,7 @@ import msgspec
 from handrail.agent.errors import McpError
 from handrail.agent.mcp.config import ServerConfig, https_address
 from handrail.agent.mcp.content import clean, clean_schema, shortened, tool_key
-from handrail.agent.mcp.rpc import PROTOCOL, Channel, McpTimeout, NeedsAuth, RpcClient
+from handrail.agent.mcp.rpc import PROTOCOL, Channel, McpTimeout, MethodMissing, NeedsAuth, RpcClient
 
 __all__ = ["ServerLink", "Status", "ToolEntry"]
 
@@ -31,6 +31,10 @@ LONGEST_INSTRUCTIONS: Final = 2048
 LISTING_LIMIT: Final = 5.0
 ATTEMPTS: Final = 2
 """Connection attempts for a server of the host, which may be busy starting during the first."""
+LIST_DELAYS: Final = (0.25, 0.5, 1.0)
+"""Seconds before each retry of the first `tools/list`, as in the CLI."""
+_PROTOCOLS: Final = frozenset({PROTOCOL, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"})
+"""The protocol versions that a server may choose."""
 TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCES_CHANGED: Final = "notifications/resources/list_changed"
@@ -81,6 +85,11 @@ class ServerLink:
         self._rpc: RpcClient | None = None
         self._busy = asyncio.Lock()
         self._on_prompts = on_prompts
+        self.was_refused = False
+        """Whether the last attempt failed with an error, after which a retry does not take long."""
+        self._is_gone = False
+        """Whether the server has exited since it was connected. The next request starts it again."""
+        self._reviving = asyncio.Lock()
         self._changed: set[str] = set()
         self._listing: asyncio.Task[None] | None = None
         """The task that reads changed lists again."""
@@ -90,6 +99,7 @@ class ServerLink:
         async with self._busy:
             await self._let_go()
             self.status, self.error = "pending", ""
+            self.was_refused = self._is_gone = False
             try:
                 for _ in range(ATTEMPTS if self.config.kind == "sdk" else 1):
                     if not await self._timed_out():
@@ -123,6 +133,7 @@ class ServerLink:
                 self._failed(f"the server rejected the Authorization header of its configuration (HTTP 401){way_out}")
         except (McpError, OSError) as error:
             self._failed(str(error))
+            self.was_refused = True
         return False
 
     async def _offers_sign_in(self) -> bool:
@@ -152,7 +163,10 @@ class ServerLink:
             await asyncio.wait([self._listing], timeout=LISTING_LIMIT)
 
     async def request(self, method: str, params: JsonObject | None = None, *, limit: float) -> JsonObject:
-        """Send a request and return its result. Raises McpError."""
+        """Send a request and return its result. A server that has exited is started again. Raises McpError."""
+        async with self._reviving:
+            if self._is_gone:
+                await self.connect()
         if self._rpc is None or self.status != "connected":
             raise McpError(f"MCP server not connected: {self.name}{f' ({self.error})' if self.error else ''}")
         try:
@@ -183,8 +197,9 @@ class ServerLink:
                 raise McpError(f"MCP server not connected: {self.name}")
             page = await self._rpc.request(method, params, limit=limit)
             entries = page.get(field)
-            if isinstance(entries, list):
-                found += [cast("JsonObject", entry) for entry in cast("list[Any]", entries) if isinstance(entry, dict)]
+            if not isinstance(entries, list):
+                raise McpError(f"{method} was answered without a list of {field}")
+            found += [cast("JsonObject", entry) for entry in cast("list[Any]", entries) if isinstance(entry, dict)]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or cursor in seen or len(found) > most:
                 break
@@ -205,16 +220,27 @@ class ServerLink:
         who = {"name": "handrail-agent", "title": "Handrail", "version": self._version}
         given = {"protocolVersion": PROTOCOL, "capabilities": able, "clientInfo": who}
         answer = await rpc.request("initialize", given, limit=self._limit)
-        self.info = _texts(answer.get("serverInfo"))
-        capabilities = answer.get("capabilities")
-        self.capabilities = cast("JsonObject", capabilities) if isinstance(capabilities, dict) else {}
+        self.info, self.capabilities = _read_handshake(answer)
         self.instructions = clean(answer.get("instructions"), LONGEST_INSTRUCTIONS)
         await rpc.notify("notifications/initialized")
-        await self._list_tools()
+        await self._list_first_tools(rpc)
         prompts = await self._list_prompts()
         self.status, self.error = "connected", ""
         self._set_prompts(prompts)
         self._read_changed_lists()  # a list may have changed after it was read
+
+    async def _list_first_tools(self, rpc: RpcClient) -> None:
+        """List the tools, with retries. A server that cannot list them stays connected, as in the CLI."""
+        for delay in (*LIST_DELAYS, None):
+            try:
+                return await self._list_tools()
+            except (McpTimeout, NeedsAuth):
+                raise
+            except McpError as error:
+                if delay is None or rpc.is_closed or isinstance(error, MethodMissing):
+                    self.left_out = [f"the tools were left out: {clean(str(error), 200)}"]
+                    return None
+            await asyncio.sleep(delay)
 
     async def _list_tools(self) -> None:
         if "tools" not in self.capabilities:
@@ -253,9 +279,7 @@ class ServerLink:
 
     def _lost(self, reason: str) -> None:
         if self.status == "connected":
-            self._failed(reason)
-            self.tools = []
-            self._set_prompts([])
+            self._is_gone, self.error = True, shortened(clean(reason, 1000), 1000)
 
     def _noticed(self, method: str) -> None:
         if method in _LISTS and self._rpc is not None:
@@ -313,6 +337,17 @@ class ServerLink:
             return {"action": "cancel"}
         content = answer.get("content")
         return {"action": action, **({"content": content} if action == "accept" and content is not None else {})}
+
+
+def _read_handshake(answer: JsonObject) -> tuple[JsonObject, JsonObject]:
+    """The name and version of a server, and its capabilities. Raises McpError for an answer that the CLI refuses."""
+    version, capabilities = answer.get("protocolVersion"), answer.get("capabilities")
+    if version not in _PROTOCOLS:
+        raise McpError(f"the server chose the unsupported protocol version {str(version)[:40]!r}")
+    info = _texts(answer.get("serverInfo"))
+    if not isinstance(capabilities, dict) or not {"name", "version"} <= info.keys():
+        raise McpError("the answer to initialize needs `capabilities`, and `serverInfo` with `name` and `version`")
+    return info, cast("JsonObject", capabilities)
 
 
 def read_tools(key: str, listed: list[JsonObject]) -> tuple[list[ToolEntry], list[str]]:

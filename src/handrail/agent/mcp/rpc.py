@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from handrail.agent.errors import McpError
 from handrail.agent.mcp.content import clean
 
-__all__ = ["PROTOCOL", "Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
+__all__ = ["PROTOCOL", "Channel", "Failed", "McpTimeout", "MethodMissing", "NeedsAuth", "RpcClient", "refused"]
 
 JsonObject = dict[str, Any]
 Receive = Callable[["JsonObject | Failed"], None]
@@ -31,6 +31,10 @@ NOTICE_LIMIT: Final = 10.0
 
 class McpTimeout(McpError):
     """The server did not answer in time."""
+
+
+class MethodMissing(McpError):
+    """The server does not have the method."""
 
 
 class NeedsAuth(McpError):
@@ -69,6 +73,11 @@ class RpcClient:
         self._asked: dict[Any, asyncio.Task[None]] = {}
         self._notices: set[asyncio.Task[None]] = set()
         self._closed = ""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server is gone, so that no request can be answered."""
+        return bool(self._closed)
 
     async def open(self) -> None:
         """Open the channel. Raises McpError or OSError."""
@@ -149,7 +158,8 @@ class RpcClient:
         if isinstance(result, dict):
             waiting.set_result(cast("JsonObject", result))
         else:
-            waiting.set_exception(McpError(_error_text(error)))
+            missing = isinstance(error, dict) and cast("JsonObject", error).get("code") == METHOD_NOT_FOUND
+            waiting.set_exception((MethodMissing if missing else McpError)(_error_text(error)))
 
     def _fail(self, error: McpError, numbers: list[int]) -> None:
         for waiting in map(self._open.get, numbers):
