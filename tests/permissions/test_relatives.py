@@ -103,7 +103,18 @@ def test_an_unknown_program_without_one_is_allowed():
 
 
 def test_invisible_tags_are_asked():
-    assert ask_about("git log \U000e0041", allow=["Bash(git:*)"]).behavior == "ask"
+    decision = ask_about("git log \U000e0041", allow=["Bash(git:*)"])
+    assert (decision.behavior, decision.reason_type) == ("ask", "safetyCheck")
+
+
+@pytest.mark.parametrize(("function", "behavior"), [("greet", "allow"), ("cat", "ask"), ("git", "ask")])
+def test_a_function_in_the_place_of_a_program_is_asked(function: str, behavior: str):
+    assert ask_about(f"{function}() {{ echo hi; }}; ls").behavior == behavior
+
+
+@pytest.mark.parametrize(("argument", "behavior"), [("-m=.env", "ask"), ("a,.ENV", "ask"), ("'see .env'", "allow")])
+def test_a_denied_name_in_an_argument_is_asked_unless_it_is_prose(argument: str, behavior: str):
+    assert ask_about(f"x {argument}", allow=_rules("x"), deny=["Read(.env)"]).behavior == behavior
 
 
 @pytest.mark.parametrize("command", ["find . -type f -exec cat {} +", "find src -type f -exec head {} \\;"])

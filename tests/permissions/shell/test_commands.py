@@ -149,6 +149,8 @@ def test_a_command_is_called_by_its_first_word_if_that_is_known():
         ("{ cd a; b; }; c", [".", ". ./a", ". ./a"]),
         ("while a; do cd b; c; done; d", [". ?", ". ?", ". ./b ?", ". ./b ?"]),
         ("while a; do b; done; d", [".", ".", "."]),
+        ("a; while b; do cd c; done", [".", ". ?", ". ?"]),
+        ("a; f() { b; }", [".", ". ?"]),
         ("for x in 1; do cd b; done; d", [". ?", ". ./b ?"]),
         ("f() { a; b $(c); }; d", [". ?", ". ?", ".", ". ?"]),
         ("cd a; b $(cd c; d) e; f $(g)", [".", ". ./a", ". ./a", ". ./a", ". ./a ./c ./a/c", ". ./a"]),

@@ -92,6 +92,6 @@ def _warning(table: Hazards, text: str) -> str:
         exactly = name.partition(":")[0] in table.names
         known = exactly or (not table.single_dash and bool(name) and any(item.startswith(name) for item in table.names))
         return f"{text.partition('=')[0]} executes or overwrites" if known else ""
-    letters = re.split(f"[{table.valued}]", text, maxsplit=1)[0] if table.valued else text
+    letters = re.split(f"[{table.valued}]", text)[0] if table.valued else text
     letter = next((letter for letter in letters if letter in table.letters), "")
     return f"-{letter} executes or overwrites" if letter else ""
