@@ -303,7 +303,7 @@ def _few(folders: Iterable[Folder]) -> tuple[Folder, ...]:
     return found if len(found) <= MOST_FOLDERS else (*found[: MOST_FOLDERS - 1], ANYWHERE)
 
 
-_PARTS: Final = frozenset({"word", "variable_name", "extglob_pattern", "comment"})
+_PARTS: Final = frozenset({"word", "variable_name", "extglob_pattern"})
 """Names and patterns of loops and branches; commands in them are read as separate scripts."""
 
 _VISITS: Final[dict[str, Callable[[Walk, Node], None]]] = {
