@@ -167,3 +167,15 @@ def test_printing_a_variable_of_the_environment_is_asked(command: str):
 )
 def test_printing_own_variables_is_allowed(command: str):
     assert ask_about(command).behavior == "allow"
+
+
+@pytest.mark.parametrize("wrapper", ["eval", "timeout 5", "command"])
+def test_a_command_that_is_wrapped_too_often_is_asked(wrapper: str):
+    assert ask_about(f"{wrapper} " * 6 + "ls").behavior == "allow"
+    assert ask_about(f"{wrapper} " * 7 + "ls").reason == "it is wrapped too often"
+
+
+@pytest.mark.parametrize("command", ["ps axe", "ps -eM", "ps -e 1", "ps -e -o pid e", "ps -C x -o e"])
+def test_a_list_of_processes_with_variables_is_allowed_only_by_a_rule_that_spells_it_out(command: str):
+    assert ask_about(command, allow=_rules("ps")).behavior == "ask"
+    assert ask_about(command, allow=[f"Bash({command})"]).behavior == "allow"
