@@ -34,7 +34,7 @@ ACKNOWLEDGED: dict[str, list[JsonObject]] = {
     "mcp_set_servers": [{"servers": {}}, {"servers": {"x": {}}}],
     "reload_plugins": [
         *_with("add_plugins", None, [], [{"type": "local", "path": "/nope"}]),
-        *_with("hold_on_cache_impact", None, False, True),
+        *_with("hold_on_cache_impact", None, False),
         *_with("refuse_if_busy", None, "x", True),
     ],
 }
@@ -43,7 +43,10 @@ REFUSED: dict[str, list[JsonObject]] = {
     "get_usage": [{"skip_behaviors": "x"}],
     "background_tasks": [{"tool_use_id": 5}],
     "mcp_set_servers": _with("servers", None, "", [], 5, {"x": None}, {"x": 5}),
-    "reload_plugins": [{"add_plugins": value} for value in ("x", 5, [5], ["nope"], [{"path": "nope"}])],
+    "reload_plugins": [
+        *({"add_plugins": value} for value in ("x", 5, [5], ["nope"], [{"path": "nope"}])),
+        {"hold_on_cache_impact": True},
+    ],
     "rename_session": _with("title", None, 5, "  ", {}),
     "apply_flag_settings": _with("settings", None, "", []),
 }

@@ -71,6 +71,8 @@ class ExtensionControls:
 
     @control("reload_plugins")
     async def reload_plugins(self, fields: JsonObject) -> answers.ReloadPluginsAnswer:
+        if fields.get("hold_on_cache_impact") is True:
+            raise Refusal("reload_plugins: hold_on_cache_impact is not supported", INVALID)
         if fields.get("refuse_if_busy") is True and self._is_running():
             raise Refusal("reload_plugins: a turn is running, and refuse_if_busy was given", "busy")
         self._extensions.folders += [path for path in _plugin_paths(fields) if path not in self._extensions.folders]
