@@ -164,6 +164,8 @@ def test_rules_keep_where_they_came_from():
         ("Bash()", Rule("Bash")),
         ("(rm)", Rule("*")),
         ("7(rm)", Rule("*")),
+        ("[x(rm", Rule("*")),
+        ("`x(rm", Rule("*")),
         ("", Rule("*")),
         ("Bash x", Rule("Bash")),
         ("Bash x(rm", Rule("Bash", "rm")),
