@@ -10,7 +10,7 @@ import pytest
 
 from handrail.agent.arguments import read_arguments
 from handrail.agent.errors import Refused
-from handrail.agent.models.script import Script, hang, text, tool_use
+from handrail.agent.models.script import Script, hang, http_error, text, tool_use
 from handrail.agent.models.script import reply as answer
 from handrail.transcripts import project_name, read_session
 from tests.agent.processes import agent
@@ -85,6 +85,43 @@ async def test_resume_at_a_message_drops_later_messages(tmp_path: Path):
     async with stage(tmp_path, Script.of(text("last")), "--resume", id) as host:
         await host.turn("again")
         assert texts(host.model.asked[0]["messages"]) == ["first", "one", "instead", "other", "again"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "mode"),
+    [
+        ("plan", (), "plan"),
+        ("plan", ("--permission-mode", "acceptEdits"), "acceptEdits"),
+        ("plan", ("--fork-session",), "default"),
+        ("acceptEdits", (), "default"),
+        ("dontAsk", (), "default"),
+    ],
+)
+async def test_resume_continues_in_plan_mode_only(tmp_path: Path, first: str, then: tuple[str, ...], mode: str):
+    id, _ = await first_session(tmp_path, "--permission-mode", first)
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id, *then) as host:
+        await host.turn("second")
+        assert host.of("system", "init")[0]["permissionMode"] == mode
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_resume_continues_in_the_mode_at_the_end(tmp_path: Path, leaves: bool):
+    async with stage(tmp_path, Script.of(tool_use("EnterPlanMode"), text("planning"), text("more"))) as host:
+        await host.turn("first")
+        if leaves:
+            await host.control("set_permission_mode", mode="default")
+            await host.turn("second")
+        id = host.engine.session.id
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id) as host:
+        await host.turn("third")
+        assert host.of("system", "init")[0]["permissionMode"] == ("default" if leaves else "plan")
+
+
+async def test_an_error_of_the_api_is_marked_in_the_transcript(tmp_path: Path):
+    async with stage(tmp_path, Script.of(http_error(403, "permission_error", "no"))) as host:
+        await host.turn("first")
+        entries = [json.loads(line) for line in host.engine.transcript.path.read_text().splitlines()]
+    assert [entry.get("isApiErrorMessage") for entry in entries if entry["type"] == "assistant"] == [True]
 
 
 async def test_resume_by_title(tmp_path: Path):

@@ -90,6 +90,7 @@ def make_engine(
     transcript.report = lambda text: _report(engine, text)
     transcript.title = session.title
     transcript.prompt_id = lambda: engine.thread().prompt_id
+    transcript.mode = lambda: session.mode
     if arguments.session_mirror:
         from handrail.schema.activity_messages import TranscriptMirrorMessage
 
@@ -264,6 +265,9 @@ def _take_up(engine: Engine, earlier: Resumed, named: str) -> None:
         engine.history.note_tokens(earlier.tokens)
     if not engine.arguments.fork_session:
         engine.ledger.resume_from(earlier.cost, earlier.models)
+        asked = engine.arguments.permission_mode or engine.arguments.skip_permissions
+        if earlier.mode == "plan" and not asked:  # other modes allow more, so each process has to be given them
+            session.set_mode("plan")
         session.title = transcript.title = named or earlier.title or session.title
         transcript.generated_title = earlier.generated_title
     transcript.copy(earlier.lines)

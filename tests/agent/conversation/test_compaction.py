@@ -52,6 +52,24 @@ async def test_the_last_messages_are_kept(tmp_path: Path) -> None:
         assert host.of("system", "compact_boundary")[0]["compact_metadata"]["trigger"] == "auto"
 
 
+@pytest.mark.parametrize(
+    ("model", "used", "compacted"),
+    [
+        ("claude-sonnet-4-5", 195_500, False),
+        ("claude-sonnet-4-5", 196_500, True),
+        ("claude-opus-5-5", 966_000, False),
+        ("claude-opus-5-5", 968_000, True),
+    ],
+)
+async def test_a_window_is_used_as_far_as_by_the_cli(tmp_path: Path, model: str, used: int, compacted: bool) -> None:
+    script = Script(replies=(SUMMARY,), afterwards=reply(text("I see.")))
+    async with stage(tmp_path, script, "--model", model) as host:
+        await host.turn("one")
+        host.engine.history.note_tokens(used)
+        await host.turn("two")
+        assert bool(host.of("system", "compact_boundary")) is compacted
+
+
 async def test_a_short_conversation_is_not_compacted(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(text("a"), text("b")), environment=SMALL) as host:
         await host.turn("one")

@@ -25,7 +25,10 @@ __all__ = ["Compaction", "fitted"]
 
 JsonObject = dict[str, Any]
 FULL: Final = 0.85
-"""The part of the window at which the conversation is compacted."""
+"""The part of a window from the environment at which the conversation is compacted."""
+SPARE, SPARE_IN_LARGE = 4_000, 33_000
+"""Tokens left in the window of a model when the conversation is compacted; the second for more than 200,000."""
+_USUAL_WINDOW: Final = 200_000
 SHOWN: Final = 0.9
 """The part of the window that the request for a summary may fill."""
 LEFT: Final = 0.4
@@ -79,7 +82,7 @@ class Compaction:
 
     async def if_needed(self) -> bool:
         """Compact if the window is nearly full. Returns whether it did."""
-        if not self.is_automatic() or self._thread.history.estimate < self._window() * FULL or not self._has_answer():
+        if not self.is_automatic() or self._thread.history.estimate < self._limit() or not self._has_answer():
             return False
         return not await self.compact("auto")
 
@@ -103,6 +106,13 @@ class Compaction:
             return False
         window = min(self._window(), int(self._thread.history.estimate * REFUSED))
         return not await self.compact("auto", window=window)
+
+    def _limit(self) -> int:
+        """The tokens at which the conversation is compacted."""
+        window, of_model = self._window(), facts_of(self._thread.session.model).context_window
+        if window != of_model:
+            return int(window * FULL)
+        return window - (SPARE_IN_LARGE if window > _USUAL_WINDOW else SPARE)
 
     def _window(self) -> int:
         """The context window in tokens: that of the model, or a smaller one that the environment names."""

@@ -65,6 +65,8 @@ class Resumed(Struct):
     last: str | None = None
     model: str = ""
     """The model of the last answer."""
+    mode: str = ""
+    """The permission mode at the end."""
     tokens: int = 0
     cost: float = 0.0
     models: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
@@ -88,6 +90,7 @@ class _Entry(Struct):
     type: str
     message: _Message | None = None
     attachment: JsonObject | None = None
+    mode: str = field(default="", name="permissionMode")
 
 
 class _Owner(Struct, rename="camel"):
@@ -254,6 +257,7 @@ def _messages(stream: BinaryIO, links: list[Link], resumed: Resumed) -> Iterator
         except ValueError:
             continue  # an entry of an unknown shape must not lose the others
         blocks = _blocks(entry)
+        resumed.mode = entry.mode or resumed.mode
         if entry.type == "assistant" and entry.message is not None:
             if entry.message.model == "<synthetic>":
                 continue

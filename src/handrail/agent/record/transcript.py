@@ -45,9 +45,14 @@ _KEPT: Final = (
     "attachment",
     "tool_use_result",
     "request_id",
+    "is_api_error_message",
 )
 """Fields of a line on the wire that its entry keeps, besides those of every entry."""
-_RENAMED: Final = {"tool_use_result": "toolUseResult", "request_id": "requestId"}
+_RENAMED: Final = {
+    "tool_use_result": "toolUseResult",
+    "request_id": "requestId",
+    "is_api_error_message": "isApiErrorMessage",
+}
 _PROMPT_LIMIT: Final = 200
 """Characters of the last prompt that lists of sessions show."""
 _TITLE_EVERY: Final = 32 * 1024
@@ -133,6 +138,8 @@ class Transcript:
         """Called with every entry, and the file it is written to."""
         self.prompt_id: Callable[[], str] = new_id
         """Returns the id of the running turn's prompt, which hooks receive as `prompt_id`."""
+        self.mode: Callable[[], str] = lambda: "default"
+        """Returns the permission mode."""
         self.title = self.generated_title = ""
         self._since_title = _TITLE_EVERY
         self._last_prompt = ""
@@ -210,7 +217,7 @@ class Transcript:
         """The fields of every entry of this type."""
         return {
             "isSidechain": False,
-            **({"promptId": self.prompt_id()} if type == "user" else {}),
+            **({"promptId": self.prompt_id(), "permissionMode": self.mode()} if type == "user" else {}),
             "userType": "external",
             "entrypoint": self._entrypoint,
             "cwd": self._cwd,
