@@ -69,6 +69,13 @@ async def test_unfinished_text_is_not_sent_if_it_is_discarded() -> None:
     assert answer.blocks == []
 
 
+async def test_an_unfinished_call_is_not_closed() -> None:
+    kept = Kept()
+    answer = await heard(kept, Script.of(reply(tool_use("Bash", command="ls -l; pwd"))), until=3)
+    await answer.cut_off(keep=False)
+    assert kinds(kept)[-2:] == ["content_block_delta", "message_stop"]
+
+
 async def test_usage_is_that_of_the_last_event() -> None:
     answer = await heard(Kept(), Script.of(reply(text("x"), usage={"output_tokens": 77})))
     assert (answer.usage["output_tokens"], answer.usage["input_tokens"]) == (77, 100)

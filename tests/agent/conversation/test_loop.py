@@ -88,6 +88,8 @@ async def test_a_complete_call_before_a_cut_runs(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(reply(tool_use("Bash", command="echo hi"), cut()), text("done"))) as host:
         assert (await host.turn("go"))["result"] == "done"
         assert host.results_of_tools()[0]["content"] == "hi"
+        told = host.of("assistant")[1]
+        assert (told["error"], told["is_api_error_message"]) == ("server_error", True)
 
 
 async def test_an_answer_at_the_token_limit_is_continued(tmp_path: Path) -> None:

@@ -148,7 +148,8 @@ class Answer:
         if self.message and not self.ended:
             id = str(self.message.get("id", ""))
             for index in indices:
-                await self._speaker.event({"type": "content_block_stop", "index": index}, id)
+                if keep or self._open[index].block.get("type") != "tool_use":  # a call is never shown as complete
+                    await self._speaker.event({"type": "content_block_stop", "index": index}, id)
             if keep:
                 delta = {"stop_reason": None, "stop_sequence": None}
                 await self._speaker.event({"type": "message_delta", "delta": delta, "usage": {}}, id)

@@ -56,6 +56,7 @@ _TOO_LONG: Final = "The answer above reached the limit of its length. Go on exac
 _NO_CALL: Final = "The answer above announces a tool call, but has none. Call the tool now."
 _NO_TEXT: Final = "The answer above has no text, so the user sees nothing. Go on, and say what there is to say."
 _TOO_LONG_STOPS: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+_CUT_OFF: Final = "API Error: The connection was lost before the end of the answer. What is above may be incomplete."
 _MEDIA_REMOVED: Final = (
     "API Error: the API could not process a {kind} in the conversation, and it was removed. Provide it in another form"
     " if it is still needed."
@@ -175,6 +176,13 @@ class Loop:
                     await answer.cut_off(keep=False)
                     if answer.blocks:  # complete blocks stay, and the model is asked to continue
                         self._enter(answer, 0)
+                        if answer.calls:
+                            await self.thread.speaker.assistant(
+                                synthetic_message(_CUT_OFF),
+                                error="server_error",
+                                is_api_error_message=True,
+                                api_error="connection_failed",
+                            )
                         return answer
                 if is_overload(error):
                     overloads += 1
