@@ -39,7 +39,7 @@ ACKNOWLEDGED: dict[str, list[JsonObject]] = {
     ],
 }
 REFUSED: dict[str, list[JsonObject]] = {
-    "get_context_usage": [{"detail": value} for value in ("", 5, "bogus", {})],
+    "get_context_usage": [{"detail": ""}, {"detail": 5}, {"detail": "bogus"}, {"detail": {}}],
     "get_usage": [{"skip_behaviors": "x"}],
     "background_tasks": [{"tool_use_id": 5}],
     "mcp_set_servers": _with("servers", None, "", [], 5, {"x": None}, {"x": 5}),

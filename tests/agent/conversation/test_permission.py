@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,35 @@ async def test_an_undecided_hook_leaves_the_answer_to_the_host(tmp_path: Path) -
         await host.answer(asked, {"behavior": "allow"})
         await host.result()
         assert (tmp_path / "project" / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        {"behavior": "allow", "updatedInput": {"command": "touch other"}},
+        {"behavior": "deny", "message": "no", "interrupt": True},
+        {"behavior": "allow", "updatedPermissions": [SESSION_RULE]},
+    ],
+)
+async def test_host_wins_if_it_answers_before_the_hook(tmp_path: Path, decision: dict[str, Any]) -> None:
+    """Both answers arrive in one read, so that neither was applied when the other arrived."""
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers.clear()
+        await host.control("initialize", hooks=hooks_for("PermissionRequest"))
+        rules = host.engine.session.circumstances.rules
+        await host.say("go")
+        asked = await host.until_line("control_request", "can_use_tool")
+        hooked = await host.until_line("control_request", "hook_callback")
+        output = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+        answers = [
+            {"subtype": "success", "request_id": request["request_id"], "response": payload}
+            for request, payload in ((asked, {"behavior": "allow"}), (hooked, output))
+        ]
+        lines = [json.dumps({"type": "control_response", "response": answer}).encode() for answer in answers]
+        await host.write(b"\n".join(lines))
+        assert (await host.result())["is_error"] is False
+        assert [path.name for path in (tmp_path / "project").iterdir()] == ["x"]
+        assert host.engine.session.circumstances.rules == rules
 
 
 async def test_a_late_hook_answer_grants_nothing(tmp_path: Path) -> None:

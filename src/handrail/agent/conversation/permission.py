@@ -194,21 +194,29 @@ class Permission:
         return run_files(command, self._session.cwd)
 
     async def _ask_once(self, question: Question, decision: Decision, judge: Judge, files: dict[str, str]) -> Verdict:
-        """Ask the host and the hooks together."""
-        host = asyncio.ensure_future(self._from_host(question, decision, judge, files))
+        """Ask the host and the hooks together. The host's answer counts from its arrival, before it is applied."""
+        assert self._ask_host is not None
+        shown = {"files": [{"path": path, "sha256": mark} for path, mark in files.items()]} if files else {}
+        host = asyncio.ensure_future(self._ask_host({**_request(question, decision), **shown}))
+        switching = asyncio.ensure_future(self._decided_by_mode(judge))
         suggestions = [update.to_wire() for update in decision.suggestions]
         hooks = asyncio.ensure_future(self._ask_hooks(question, suggestions))
         waiting = asyncio.get_running_loop().call_later(self.notify_after, self._start_notify, question)
         try:
-            await asyncio.wait([host, hooks], return_when=asyncio.FIRST_COMPLETED)
-            if hooks.done() and (answer := hooks.result()):
-                return await self._read(answer, question, source="hook")
-            return await host
+            await asyncio.wait([host, switching, hooks], return_when=asyncio.FIRST_COMPLETED)
+            if not host.done() and not switching.done():
+                if (answer := hooks.result()) is not None:
+                    return await self._read(answer, question, source="hook")
+                await asyncio.wait([host, switching], return_when=asyncio.FIRST_COMPLETED)
+            if switching.done():
+                return _settled(question, switching.result())
+            return await self._read_host(host, question)
         finally:
             host.cancel()
+            switching.cancel()
             waiting.cancel()
             self._leave(hooks)
-            await asyncio.gather(host, return_exceptions=True)
+            await asyncio.gather(host, switching, return_exceptions=True)
 
     def _start_notify(self, question: Question) -> None:
         self._leave(asyncio.ensure_future(self._notify(question)))
@@ -218,16 +226,9 @@ class Permission:
         self._beside.add(hooks)
         hooks.add_done_callback(self._beside.discard)
 
-    async def _from_host(self, question: Question, decision: Decision, judge: Judge, files: dict[str, str]) -> Verdict:
-        assert self._ask_host is not None
-        shown = {"files": [{"path": path, "sha256": mark} for path, mark in files.items()]} if files else {}
-        asking = asyncio.ensure_future(self._ask_host({**_request(question, decision), **shown}))
-        switching = asyncio.ensure_future(self._decided_by_mode(judge))
+    async def _read_host(self, host: asyncio.Future[JsonObject], question: Question) -> Verdict:
         try:
-            await asyncio.wait([asking, switching], return_when=asyncio.FIRST_COMPLETED)
-            if switching.done():
-                return _settled(question, switching.result())
-            answer = asking.result()
+            answer = host.result()
         except Disconnected:
             return Verdict(
                 False, message="Tool permission request failed: Error: the stream was closed", source="user_reject"
@@ -235,10 +236,6 @@ class Permission:
         except ControlError as error:
             message = f"Tool permission request failed: Error: {error}"
             return Verdict(False, message=message, source="user_reject")
-        finally:
-            asking.cancel()
-            switching.cancel()
-            await asyncio.gather(asking, switching, return_exceptions=True)
         return await self._read(answer, question, source="user")
 
     async def _decided_by_mode(self, judge: Judge) -> Decision:
