@@ -28,6 +28,7 @@ from handrail.agent.slash_commands.commands import Commands
 from handrail.agent.speaker import Speaker
 from handrail.agent.variables import is_on
 from handrail.connection.router import Refusal
+from handrail.files.errors import FileError
 
 if TYPE_CHECKING:
     from handrail.agent.controls.handshake import Handshake
@@ -97,6 +98,8 @@ class Engine:
         """The `source` field of SessionStart hooks: startup or resume."""
         self.resumed_from = ""
         """The id of the session that is resumed or forked."""
+        self.files_seen: dict[str, float] = {}
+        """The files that the model saw in the resumed session, with the times in milliseconds."""
         self.turn: Turn | None = None
         self._output, self._started = output, monotonic()
         self._before_turn: set[asyncio.Task[None]] = set()
@@ -274,8 +277,13 @@ class Engine:
         return desk
 
     def resume_desk(self, desk: Desk) -> None:
-        """Continue with the lists and tools of the resumed session."""
+        """Continue with the lists, tools and known files of the resumed session."""
+        from handrail.agent.tools.text_file import mark_as_read
+
         desk.state.resume(self.resumed_from, self.history.messages)
+        for path, milliseconds in self.files_seen.items():
+            with suppress(FileError):  # it leads elsewhere by now
+                mark_as_read(path, milliseconds, desk)
 
     def _make_memory(self) -> Memory:
         from handrail.agent.prompt.memory import Memory

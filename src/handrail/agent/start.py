@@ -261,6 +261,7 @@ def _take_up(engine: Engine, earlier: Resumed, named: str) -> None:
     if not chosen and earlier.model not in DEMO_NAMES:  # an API does not know it
         session.chosen_model = earlier.model
     engine.history.replace(earlier.messages)
+    engine.files_seen = earlier.files
     if earlier.tokens:
         engine.history.note_tokens(earlier.tokens)
     if not engine.arguments.fork_session:

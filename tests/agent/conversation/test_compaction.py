@@ -55,13 +55,15 @@ async def test_the_last_messages_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "used", "compacted"),
     [
-        ("claude-sonnet-4-5", 195_500, False),
-        ("claude-sonnet-4-5", 196_500, True),
+        ("claude-sonnet-4-5", 166_000, False),
+        ("claude-sonnet-4-5", 168_000, True),
         ("claude-opus-5-5", 966_000, False),
         ("claude-opus-5-5", 968_000, True),
     ],
 )
-async def test_a_window_is_used_as_far_as_by_the_cli(tmp_path: Path, model: str, used: int, compacted: bool) -> None:
+async def test_a_conversation_is_compacted_while_an_answer_still_fits(
+    tmp_path: Path, model: str, used: int, compacted: bool
+) -> None:
     script = Script(replies=(SUMMARY,), afterwards=reply(text("I see.")))
     async with stage(tmp_path, script, "--model", model) as host:
         await host.turn("one")

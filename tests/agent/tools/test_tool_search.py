@@ -31,7 +31,11 @@ class Server:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         message = request["message"]
         results: dict[str, Any] = {
-            "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "m"}},
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "m", "version": "1"},
+            },
             "tools/list": {"tools": self.tools},
             "tools/call": {"content": [{"type": "text", "text": "sent"}]},
         }

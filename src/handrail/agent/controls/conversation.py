@@ -243,20 +243,14 @@ class ConversationControls:
     async def seed_read_state(self, fields: JsonObject) -> None:
         """Mark a file as read at a modification time, in milliseconds, so that Edit and Write accept it.
 
-        If the file has changed since, they refuse it until it is read again. Like in the CLI, a request that names no
-        file of this time is acknowledged and has no effect: then a write is refused as if nothing had been seeded.
+        Like in the CLI, a request that names no file is acknowledged and has no effect: then a write is refused as if
+        nothing had been seeded.
         """
-        from handrail.agent.tools.desk import Seen
-        from handrail.agent.tools.text_file import look
+        from handrail.agent.tools.text_file import mark_as_read
 
         path, modified = fields.get("path"), fields.get("mtime")
-        if not isinstance(path, str) or not isinstance(modified, int | float):
-            return
-        resolved = self._desk().resolve(path)
-        if (now := look(resolved)) is None:
-            return
-        is_current = now.modified // 1_000_000 <= modified
-        self._desk().seen[resolved.real or ""] = now if is_current else Seen(int(modified * 1_000_000), now.size)
+        if isinstance(path, str) and isinstance(modified, int | float):
+            mark_as_read(path, modified, self._desk())
 
     @control("register_repo_root")
     async def register_root(self, fields: JsonObject) -> answers.RegisterRepoRootAnswer:

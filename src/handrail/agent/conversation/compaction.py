@@ -26,9 +26,8 @@ __all__ = ["Compaction", "fitted"]
 JsonObject = dict[str, Any]
 FULL: Final = 0.85
 """The part of a window from the environment at which the conversation is compacted."""
-SPARE, SPARE_IN_LARGE = 4_000, 33_000
-"""Tokens left in the window of a model when the conversation is compacted; the second for more than 200,000."""
-_USUAL_WINDOW: Final = 200_000
+SPARE: Final = 33_000
+"""Tokens left in the window of a model when the conversation is compacted: room for an answer."""
 SHOWN: Final = 0.9
 """The part of the window that the request for a summary may fill."""
 LEFT: Final = 0.4
@@ -110,9 +109,7 @@ class Compaction:
     def _limit(self) -> int:
         """The tokens at which the conversation is compacted."""
         window, of_model = self._window(), facts_of(self._thread.session.model).context_window
-        if window != of_model:
-            return int(window * FULL)
-        return window - (SPARE_IN_LARGE if window > _USUAL_WINDOW else SPARE)
+        return window - SPARE if window == of_model else int(window * FULL)
 
     def _window(self) -> int:
         """The context window in tokens: that of the model, or a smaller one that the environment names."""

@@ -12,10 +12,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 
 from handrail.agent.blocks import missing_result, text_block
 from handrail.agent.record.checkpoints import snapshot_id
@@ -76,6 +78,8 @@ class Resumed(Struct):
     lines: list[bytes] = field(default_factory=list[bytes])
     file_history: list[bytes] = field(default_factory=list[bytes])
     """The lines about checkpoints, up to the end of the conversation."""
+    files: dict[str, float] = field(default_factory=dict[str, float])
+    """The files that the model has seen in whole, with the time of each in milliseconds."""
 
 
 class _Message(Struct):
@@ -91,6 +95,23 @@ class _Entry(Struct):
     message: _Message | None = None
     attachment: JsonObject | None = None
     mode: str = field(default="", name="permissionMode")
+    timestamp: str = ""
+    result: Raw = field(default=Raw(b"null"), name="toolUseResult")
+
+
+class _FileShown(Struct, rename="camel"):
+    file_path: str
+    start_line: int = 0
+    num_lines: int = 0
+    total_lines: int = 0
+
+
+class _FileResult(Struct, rename="camel"):
+    """The result of a call that read (`file`) or wrote a file."""
+
+    file_path: str = ""
+    file: _FileShown | None = None
+    type: str = ""
 
 
 class _Owner(Struct, rename="camel"):
@@ -244,6 +265,7 @@ def _seen(stream: BinaryIO, chain: list[Link], resumed: Resumed) -> list[JsonObj
         start = borders[-2] + 1 if len(borders) > 1 else 0
         earlier = _merged(_messages(stream, chain[start:border], resumed))
         before = earlier[-kept:]
+        resumed.files.clear()  # a compaction shortens what they were shown with
     after = list(_messages(stream, chain[border + 1 :], resumed))
     return [*after[:1], *before, *after[1:]]
 
@@ -257,6 +279,7 @@ def _messages(stream: BinaryIO, links: list[Link], resumed: Resumed) -> Iterator
         except ValueError:
             continue  # an entry of an unknown shape must not lose the others
         blocks = _blocks(entry)
+        _note_file(entry, resumed.files)
         resumed.mode = entry.mode or resumed.mode
         if entry.type == "assistant" and entry.message is not None:
             if entry.message.model == "<synthetic>":
@@ -266,6 +289,20 @@ def _messages(stream: BinaryIO, links: list[Link], resumed: Resumed) -> Iterator
             resumed.tokens = sum(count for name in _TOKENS if isinstance(count := usage.get(name), int))
         if blocks:
             yield {"role": "assistant" if entry.type == "assistant" else "user", "content": blocks}
+
+
+def _note_file(entry: _Entry, files: dict[str, float]) -> None:
+    """Note when the model saw a whole file: it read all lines, wrote it, or edited one that it knew."""
+    try:
+        at = datetime.fromisoformat(entry.timestamp).timestamp() * 1000
+        found = msgspec.json.decode(entry.result, type=_FileResult)
+    except ValueError:  # no result, or that of another tool
+        return
+    shown = found.file
+    if shown is not None and shown.start_line == 1 and shown.num_lines >= shown.total_lines:
+        files[shown.file_path] = at
+    elif shown is None and found.file_path and (found.type in ("create", "update") or found.file_path in files):
+        files[found.file_path] = at
 
 
 def _blocks(entry: _Entry) -> list[JsonObject]:

@@ -28,6 +28,7 @@ __all__ = [
     "changed_since",
     "is_binary",
     "look",
+    "mark_as_read",
     "missing",
     "put",
     "read_text",
@@ -111,6 +112,15 @@ def look(resolved: Resolved) -> Seen | None:
     except FileError:
         return None
     return Seen(found.st_mtime_ns, found.st_size)
+
+
+def mark_as_read(path: str, milliseconds: float, desk: Desk) -> None:
+    """Count a file as read at a time. If it has changed since, Edit and Write refuse it until it is read again."""
+    resolved = desk.resolve(path)
+    if (now := look(resolved)) is None:
+        return
+    is_current = now.modified // 1_000_000 <= milliseconds
+    desk.seen[resolved.real or ""] = now if is_current else Seen(int(milliseconds * 1_000_000), now.size)
 
 
 def changed_since(seen: Seen, resolved: Resolved) -> bool:
