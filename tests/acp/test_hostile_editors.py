@@ -158,7 +158,8 @@ async def test_an_editor_that_cannot_show_a_question_leaves_it_to_others(
         async with editor_of(server, editor.folder) as other:
             await other.resume(session)
             prompt = asyncio.create_task(editor.prompt(session, "go"))
-            await other.until(lambda: other.asked and editor.asked)
+            await other.until(lambda: other.asked)
+            await editor.until(lambda: editor.asked)
             assert not prompt.done()
             other.answers[PERMISSION] = choosing("allow")
             await other.peer.request("session/close", {"sessionId": session})
