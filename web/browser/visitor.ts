@@ -14,9 +14,9 @@ export const TALL = { width: 1280, height: 2400 };
 
 let browser: Browser | undefined;
 
-/** Debian's Chromium, or else one installed from npm. The one without a window comes first: the tests take a fifth less CPU time in it. */
+/** Debian's Chromium, or else one installed from npm. Chromium's headless shell takes a fifth less CPU time, but has no notifications. */
 export async function chromiumPath(): Promise<string> {
-  const found = [process.env["CHROMIUM"], "/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+  const found = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
   if (found) return found;
   const name = "@sparticuz/chromium";
   const packed = (await import(/* @vite-ignore */ name)) as { default: { executablePath(): Promise<string> } };
