@@ -67,6 +67,8 @@ async def test_a_conversation_is_compacted_while_an_answer_still_fits(
     script = Script(replies=(SUMMARY,), afterwards=reply(text("I see.")))
     async with stage(tmp_path, script, "--model", model) as host:
         await host.turn("one")
+        reported = (await host.control("get_context_usage"))["response"]["autoCompactThreshold"]
+        assert (used >= reported) is compacted
         host.engine.history.note_tokens(used)
         await host.turn("two")
         assert bool(host.of("system", "compact_boundary")) is compacted

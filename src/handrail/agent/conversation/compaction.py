@@ -16,12 +16,13 @@ from handrail.agent.conversation.loop import request_of
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.known_models import facts_of
 from handrail.agent.models.base import ModelError
+from handrail.agent.session import Session
 from handrail.agent.variables import is_on
 
 if TYPE_CHECKING:
     from handrail.agent.record.transcript import Transcript
 
-__all__ = ["Compaction", "fitted"]
+__all__ = ["Compaction", "compaction_limit", "fitted"]
 
 JsonObject = dict[str, Any]
 FULL: Final = 0.85
@@ -73,6 +74,20 @@ Continue where the work stopped, without repeating the summary, without mentioni
 asking the user what was said before. If nothing is left to do, wait for the next prompt."""
 
 
+def compaction_limit(session: Session) -> int:
+    """The tokens at which the conversation is compacted."""
+    window = _window(session)
+    return window - SPARE if window == facts_of(session.model).context_window else int(window * FULL)
+
+
+def _window(session: Session) -> int:
+    """The context window in tokens: that of the model, or a smaller one that the environment names."""
+    of_model = facts_of(session.model).context_window
+    if own := _number(session.environment.get("HANDRAIL_CONTEXT_WINDOW", "")):
+        return own
+    return min(_number(session.environment.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")) or of_model, of_model)
+
+
 class Compaction:
     """Compacts the main thread. `say_init` sends `system/init`, which a manual compaction starts with."""
 
@@ -81,7 +96,11 @@ class Compaction:
 
     async def if_needed(self) -> bool:
         """Compact if the window is nearly full. Returns whether it did."""
-        if not self.is_automatic() or self._thread.history.estimate < self._limit() or not self._has_answer():
+        if (
+            not self.is_automatic()
+            or self._thread.history.estimate < compaction_limit(self._thread.session)
+            or not self._has_answer()
+        ):
             return False
         return not await self.compact("auto")
 
@@ -93,7 +112,7 @@ class Compaction:
 
     def is_full(self) -> bool:
         """Whether another answer would not fit, and automatic compaction is switched off."""
-        return not self.is_automatic() and self._thread.history.estimate > self._window() - ANSWER
+        return not self.is_automatic() and self._thread.history.estimate > _window(self._thread.session) - ANSWER
 
     def _has_answer(self) -> bool:
         """Whether there is something to sum up: a conversation of prompts alone cannot become shorter."""
@@ -103,21 +122,8 @@ class Compaction:
         """Compact because the API refused the conversation as too long. Returns whether it did."""
         if not self._has_answer():
             return False
-        window = min(self._window(), int(self._thread.history.estimate * REFUSED))
+        window = min(_window(self._thread.session), int(self._thread.history.estimate * REFUSED))
         return not await self.compact("auto", window=window)
-
-    def _limit(self) -> int:
-        """The tokens at which the conversation is compacted."""
-        window, of_model = self._window(), facts_of(self._thread.session.model).context_window
-        return window - SPARE if window == of_model else int(window * FULL)
-
-    def _window(self) -> int:
-        """The context window in tokens: that of the model, or a smaller one that the environment names."""
-        session = self._thread.session
-        of_model = facts_of(session.model).context_window
-        if own := _number(session.environment.get("HANDRAIL_CONTEXT_WINDOW", "")):
-            return own
-        return min(_number(session.environment.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")) or of_model, of_model)
 
     async def compact(self, trigger: str, instructions: str = "", *, window: int = 0) -> str:
         """Replace the conversation by a summary. Returns the error, or "" after success.
@@ -125,7 +131,7 @@ class Compaction:
         `window`: the tokens that the model accepts, if fewer than the table says.
         """
         thread, start = self._thread, monotonic()
-        window = window or self._window()
+        window = window or _window(self._thread.session)
         before = thread.history.estimate
         await thread.speaker.system("status", status="compacting")
         if not self._has_answer():

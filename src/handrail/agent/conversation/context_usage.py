@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.agent.conversation.compaction import FULL
+from handrail.agent.conversation.compaction import compaction_limit
 from handrail.agent.conversation.side_requests import SideRequests
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.known_models import facts_of
@@ -39,7 +39,7 @@ async def context_parts(thread: Thread, side_requests: SideRequests) -> dict[str
     counted = thread.history.tokens or await side_requests.count()
     parts["Messages"] = max(counted - sum(parts.values()), 0) if counted else _estimate(thread.history.messages)
     used = sum(parts.values())
-    buffer = round(window * (1 - FULL))
+    buffer = max(window - compaction_limit(thread.session), 0)
     return {**parts, "Free space": max(window - used - buffer, 0), "Autocompact buffer": buffer}
 
 

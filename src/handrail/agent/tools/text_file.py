@@ -120,7 +120,7 @@ def mark_as_read(path: str, milliseconds: float, desk: Desk) -> None:
     if (now := look(resolved)) is None:
         return
     is_current = now.modified // 1_000_000 <= milliseconds
-    desk.seen[resolved.real or ""] = now if is_current else Seen(int(milliseconds * 1_000_000), now.size)
+    desk.seen[resolved.real or ""] = now if is_current else Seen(int(max(milliseconds, 0) * 1_000_000), now.size)
 
 
 def changed_since(seen: Seen, resolved: Resolved) -> bool:
