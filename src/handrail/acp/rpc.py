@@ -142,8 +142,10 @@ class RpcPeer:
         method, number = fields.get("method"), fields.get("id")
         if isinstance(method, str):
             self._called(method, fields.get("params"), number, wants_answer="id" in fields)
-        elif _is_number(number) and ("result" in fields or "error" in fields):
-            self._answered(number, fields)
+        elif "result" in fields or "error" in fields:
+            # Never refused, even with an id that is not ours: two peers would refuse each other's refusals for ever.
+            if _is_number(number):
+                self._answered(number, fields)
         else:
             self._refuse_line(line, INVALID_REQUEST, "the line is neither a request nor an answer", number)
 

@@ -32,8 +32,9 @@ class RemoteBridge:
         self.remote, self.events, self.list_feed = remote, log, Feed()
         self.sessions, self.router, self.watchers, self.name = self, self, set[object](), "here"
 
-    async def follow(self, id: str) -> RemoteSession:
+    async def follow(self, id: str, after: int = 0) -> RemoteSession:
         assert id == self.remote.record.id
+        await self.remote.reach(after)
         return self.remote
 
 

@@ -70,8 +70,8 @@ class Router(Protocol):
         """A receipt that arrives with a session taken over from another machine, if any."""
         ...
 
-    async def follow(self, session: str) -> FollowedSession:
-        """A session to read and follow, on whichever machine it runs. Raises CommandRefused if it does not exist."""
+    async def follow(self, session: str, after: int = 0) -> FollowedSession:
+        """A session to read and follow from a seq, on whichever machine it runs. Raises CommandRefused if unknown."""
         ...
 
     async def fetch(self, session: str, request: Fetch) -> Fetched | None:
@@ -137,7 +137,7 @@ class Alone:
         """The executor has already looked here."""
         return None
 
-    async def follow(self, session: str) -> FollowedSession:
+    async def follow(self, session: str, after: int = 0) -> FollowedSession:
         """The host of the session."""
         return await self._sessions.get(session)
 

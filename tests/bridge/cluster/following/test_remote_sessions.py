@@ -115,6 +115,21 @@ async def test_renewed_request_detects_a_lost_last_message(server: NatsServer):
         await reader.until(lambda: reader.numbers == [1])
 
 
+async def test_client_that_is_ahead_of_the_machine_continues_where_it_was(server: NatsServer):
+    async with owned(server) as owner, followed(server, owner) as (remote, reader):
+        for _ in range(3):
+            await owner.event()  # another machine has these messages, this one does not
+        await asyncio.gather(*(remote.reach(seq) for seq in (2, 3, 3, 1)))
+        assert (remote.seq, owner.asked) == (3, 2)
+        await reader.until(lambda: reader.numbers == [1, 2, 3])
+        await remote.reach(9)
+        assert remote.seq == 3
+        owner.answers = False
+        await owner.close()
+        await remote.reach(9)
+        assert remote.seq == 3
+
+
 async def test_new_life_of_the_owner_continues_without_a_gap(server: NatsServer):
     async with owned(server) as owner, followed(server, owner) as (_, reader):
         await owner.publish(await owner.event())

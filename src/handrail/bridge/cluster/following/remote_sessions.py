@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -84,6 +85,7 @@ class RemoteSession:
         """When a client last asked for it."""
         self._sequence = LiveSequence()
         self._ask_now = asyncio.Event()
+        self._asking = asyncio.Lock()
         self._live: Subscription | None = None
         self._following: asyncio.Task[None] | None = None
         self._closed = False
@@ -204,10 +206,17 @@ class RemoteSession:
             self._ask_now.clear()
             failed = 0 if await self._answered() else min(failed + 1, 10)
 
-    async def _answered(self) -> bool:
-        """Ask the owner. Returns whether it answered."""
+    async def reach(self, seq: int) -> None:
+        """Ask the owner for events up to this seq: a client may have seen them on a machine that is ahead of us."""
+        if seq > self.seq:
+            await self._answered(seq)
+
+    async def _answered(self, until: float = math.inf) -> bool:
+        """Ask the owner, unless events up to a seq arrive before. Returns whether it answered."""
         try:
-            await self._catch_up()
+            async with self._asking:
+                if until > self.seq:
+                    await self._catch_up()
         except (BridgeError, NatsError, OSError) as error:
             log.info("session %s: %s", self.record.id, error)
             return False

@@ -154,12 +154,14 @@ class ClusterRouter:
 
     # Sessions of other machines
 
-    async def follow(self, session: str) -> FollowedSession:
+    async def follow(self, session: str, after: int = 0) -> FollowedSession:
         """The host of a session that is here; else a copy that follows its owner over NATS."""
         if not self._ownership.holds(session):
             record = await self._index.get(session)
             if record is not None and not self._stays_here(record):
-                return await self._remotes.get(session)
+                remote = await self._remotes.get(session)
+                await remote.reach(after)
+                return remote
         return await self._sessions.get(session)
 
     async def fetch(self, session: str, request: Fetch) -> Fetched | None:

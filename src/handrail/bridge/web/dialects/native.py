@@ -196,7 +196,7 @@ class Client:
         if len(self._subscriptions) >= MOST_SUBSCRIPTIONS and said.session not in self._subscriptions:
             raise _Offence("too_many", f"a client can follow at most {MOST_SUBSCRIPTIONS} sessions")
         try:
-            host = await self._backend.router.follow(said.session)
+            host = await self._backend.router.follow(said.session, said.after)
             bounds = await self._backend.sessions.events.bounds(said.session)
         except BridgeError as refusal:
             code = getattr(refusal, "code", "cluster_away" if isinstance(refusal, ClusterAway) else "failed")
