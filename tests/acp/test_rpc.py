@@ -65,7 +65,12 @@ async def test_a_request_is_answered(sides: tuple[RpcPeer, Other, list[Any]]):
 async def test_two_peers_do_not_refuse_refusals(sides: tuple[RpcPeer, Other, list[Any]]):
     _, other, _ = sides
     refusal = {"code": -32600, "message": "no"}
-    for answer in ({"id": None, "error": refusal}, {"error": refusal}, {"id": {}, "result": 1}, {"id": "a", "result": 1}):
+    for answer in (
+        {"id": None, "error": refusal},
+        {"error": refusal},
+        {"id": {}, "result": 1},
+        {"id": "a", "result": 1},
+    ):
         await other.send({"jsonrpc": "2.0", **answer})
     await other.send({"jsonrpc": "2.0", "id": 1, "method": "do"})
     assert await other.read() == {"jsonrpc": "2.0", "id": 1, "result": {"got": None}}
