@@ -79,7 +79,8 @@ class BashJudge:
         self.guarded = any(
             any(rules_about(circumstances.rules, behavior, "Bash", tool, "Read", "Edit")) for behavior in _REFUSING
         )
-        self.script = Script()
+        self.script, self.text = Script(), ""
+        self.prints_inherited: bool = False
         self.whole: SourcedRule | None = None
         self.changes = Changes(circumstances.anchors, world)
         self.allowing: tuple[Command, list[tuple[SourcedRule, int]]] = (Command(()), [])
@@ -99,7 +100,7 @@ class BashJudge:
         if step := self._on_text(text):
             return [Judged(whole, step)]
         folder = self.circumstances.folder
-        self.script, self.text = read_script(text, ((folder,),) if folder else ((),)), text
+        self._read(text, ((folder,),) if folder else ((),))
         self.whole = next((rule for rule, content in self.contents["allow"] if _is_exactly(rule, content, text)), None)
         judged = [
             Judged(whole, step) for step in (*self._on_doubts(text), *self._on_functions(text), *self._on_names(text))
@@ -120,6 +121,12 @@ class BashJudge:
         flows |= notes.detached and any(_follows(command) for command in commands)
         ruled = self.everything is not None or self.whole is not None
         return bool(flows) and not ruled and all(part.step.reason_type == "other" for part in judged)
+
+    def _read(self, text: str, folders: tuple[Folder, ...]) -> None:
+        """Read the script that is judged from now on."""
+        self.script, self.text = read_script(text, folders), text
+        notes = self.script.notes
+        self.prints_inherited = inherits(notes.used - only_compared(self.script.commands), text)
 
     def _caged(self, judged: list[Judged]) -> list[Judged]:
         """Allow the parts that are harmless only in the cage, if the whole command can run there."""
@@ -210,14 +217,14 @@ class BashJudge:
 
     def _inner_script(self, text: str, command: Command, depth: int) -> list[Judged]:
         """Judge a script for another shell, in which the variables of this shell are unknown."""
-        outer = self.script, self.text
-        self.script, self.text = read_script(text, command.folders), text
+        outer = self.script, self.text, self.prints_inherited
+        self._read(text, command.folders)
         judged = [
             Judged(command, step)
             for step in (*self._on_inner_doubts(text), *self._on_functions(text), *self._on_names(text))
         ]
         judged += [part for item in self.script.commands for part in self._command(item, depth + 1)]
-        self.script, self.text = outer
+        self.script, self.text, self.prints_inherited = outer
         return judged
 
     def _on_inner_doubts(self, text: str) -> Iterator[Step]:
@@ -451,8 +458,7 @@ class BashJudge:
         words, found = command.words, None if self._runs_nothing(command) else hazard(command.words)
         allowing = self._allowing(command)
         knows = base_name(words[0]) != "git" or self._knows_repository(command)
-        printed = self.script.notes.used - only_compared(self.script.commands)
-        looks = isinstance(describe(words), Parsed) and knows and not inherits(printed, self.text)
+        looks = isinstance(describe(words), Parsed) and knows and not self.prints_inherited
         if not knows and found is None and not self._spelled_out(command, len(words)):
             found = Finding(len(words), "git may run programs that this repository configures")
         if runs.transparent or (looks and (runs.commands or runs.scripts)):

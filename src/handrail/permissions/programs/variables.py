@@ -118,10 +118,8 @@ def inherits(used: Iterable[str], text: str) -> bool:
 
     It may be a key, and a here-document, a copy in another variable or an argument prints it as well as `echo` does.
     """
-    return any(
-        name not in _OF_THE_SHELL and not KEPT_IN_CAGE.fullmatch(name) and not _is_set_first(name, text)
-        for name in used
-    )
+    foreign = {name for name in used if name not in _OF_THE_SHELL and not KEPT_IN_CAGE.fullmatch(name)}
+    return bool(foreign) and not foreign <= _set_first(text)
 
 
 _CONDITIONS: Final = frozenset({"test", "[", "[["})
@@ -133,15 +131,21 @@ def only_compared(commands: Iterable[Command]) -> Counter[str]:
     return Counter(name for word in words if not word.fixed for name in VARIABLES_IN.findall(word.source))
 
 
-_VALUE: Final = r"""(?:"[^"]*"|\$\([^)]*\)|`[^`]*`|[^\s;&|])*"""
+_SETTING: Final = re.compile(
+    r"""(?:^|[\s;&|(){}])(\w+)\+?=(?:"[^"]*"|\$\([^)]*\)|`[^`]*`|[^\s;&|])*
+    |\b(?:for|select)\s+(\w+)\b[^;\n]*
+    |\bread\b([^;|&\n]*)""",
+    re.VERBOSE,
+)
+_USE: Final = re.compile(r"\$\{?[#!]?(\w+)")
 
 
-def _is_set_first(name: str, text: str) -> bool:
-    """Whether the script sets a variable before it uses it, by an assignment, a loop or `read`."""
-    setting = re.search(
-        rf"(?:^|[\s;&|(){{}}]){name}\+?={_VALUE}"
-        rf"|\b(?:for|select)\s+{name}\b[^;\n]*"
-        rf"|\bread\b[^;|&\n]*\b{name}\b[^;|&\n]*",
-        text,
-    )
-    return setting is not None and not re.search(rf"\$\{{?[#!]?{name}\b", text[: setting.end()])
+def _set_first(text: str) -> set[str]:
+    """The variables that a script sets before it uses them, by an assignment, a loop or `read`."""
+    used, found = dict[str, int](), dict[str, int]()
+    for use in _USE.finditer(text):
+        used.setdefault(use[1], use.start())
+    for setting in _SETTING.finditer(text):
+        for name in re.findall(r"\w+", setting[1] or setting[2] or setting[3]):
+            found.setdefault(name, setting.end())
+    return {name for name, end in found.items() if used.get(name, end) >= end}
