@@ -103,7 +103,7 @@ class Engine:
         self.turn: Turn | None = None
         self._output, self._started = output, monotonic()
         self._before_turn: set[asyncio.Task[None]] = set()
-        self._runs = self._ended = self._closing = self._began = False
+        self._runs = self._ended = self._closing = self._began = self._starts_turn = False
         self._interrupted_by_signal = False
         self._may_start = asyncio.Event()
         """Set by the handshake or the end of the input."""
@@ -681,10 +681,16 @@ class Engine:
         return interrupted
 
     def _end_session(self) -> None:
-        """End after the result of the running turn, which is interrupted, or at once if none runs."""
+        """Interrupt the running turn and end after its result, or end at once if none runs.
+
+        Prompts that arrived just before, and of which nothing was shown yet, are answered first.
+        """
         self._ended = True
-        self.queue.clear()
-        if not self.interrupt():
+        self._may_start.set()
+        if self.turn is not None and self.turn.shows:
+            self.queue.clear()
+            self.turn.interrupt()
+        elif self.turn is None and not self._starts_turn and not len(self.queue):
             self.host.stop(self._exit_code())
 
     def _exit_code(self) -> int:
@@ -713,6 +719,7 @@ class Engine:
             self._begin_conversation()
             parts = self._turn_parts()
             self.turn = Turn(parts, prompts)  # from here on, an interrupt ends this turn
+            self._starts_turn = False
             if self.suggestions.made:
                 await self.suggestions().cancel()
             await asyncio.gather(*self._before_turn)  # lines about a prompt come before its turn
@@ -748,7 +755,9 @@ class Engine:
         """Wait for prompts; none are left when the input has ended and no task is running."""
         if not len(self.queue) and not self._has_tasks():
             await self._states.set("idle")
-        return await self.queue.next(self._has_tasks)
+        prompts = await self.queue.next(self._has_tasks)
+        self._starts_turn = bool(prompts)
+        return prompts
 
     def _has_tasks(self) -> bool:
         return self.tasks.made and self.tasks().busy

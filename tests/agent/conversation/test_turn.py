@@ -360,6 +360,16 @@ async def test_end_of_the_session_interrupts_the_turn_and_drops_the_queue(
         assert len(host.model.asked) == 1
 
 
+async def test_prompt_right_before_the_end_of_the_session_is_answered(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("one"), text("never"))) as host:
+        await host.control("initialize")
+        request = {"type": "control_request", "request_id": "1", "request": {"subtype": "end_session"}}
+        await host.say("go")
+        await host.write(request)
+        assert await host.exit_code() == 0
+        assert [line["result"] for line in host.of("result")] == ["one"]
+
+
 async def test_session_ended_after_a_failed_turn_exits_with_1(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(reply(text("half"), hang()))) as host:
         await host.say("go")

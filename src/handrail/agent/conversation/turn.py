@@ -79,6 +79,11 @@ class Turn:
         self._uuids = [prompt.uuid for prompt in prompts if prompt.uuid]
         self._folded: list[str] = []
 
+    @property
+    def shows(self) -> bool:
+        """Whether the host sees something of it: its first line, or that its command runs."""
+        return self._begun or (self._work is not None and not self._running)
+
     def interrupt(self) -> None:
         """End the turn now."""
         self._interrupted = True
