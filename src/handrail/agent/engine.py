@@ -21,6 +21,7 @@ from handrail.agent.conversation.turn_lines import TurnLines
 from handrail.agent.errors import Refused
 from handrail.agent.extensions.agents import Agents
 from handrail.agent.extensions.extensions import Extensions
+from handrail.agent.known_models import facts_of
 from handrail.agent.record.transcript import Transcript
 from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
@@ -261,6 +262,7 @@ class Engine:
             set_plan_mode=self._set_plan_mode,
             is_planning=lambda: self.session.mode == "plan",
             may_read=session.may_read,
+            reads_first=lambda: facts_of(session.model).reads_first,
             hidden_files=session.hidden_files,
             worktree_problem=session.worktree_problem,
             use_folder=session.use_folder,

@@ -58,6 +58,8 @@ class ModelFacts(Struct, frozen=True):
     can_think: bool = True
     efforts: tuple[str, ...] = ("low", "medium", "high", "xhigh", "max")
     usual_effort: str = "high"
+    reads_first: bool = False
+    """Whether files must be read before it changes them; newer models do so where it matters."""
     long_prompt: int = 0
     """Prompts with more tokens than this cost `long_factor` times as much; 0 if the price never changes."""
     long_factor: float = 1
@@ -75,9 +77,8 @@ class ModelFacts(Struct, frozen=True):
 def _older(id: str, name: str, *prices: float) -> ModelFacts:
     """A model with a window of 200,000 tokens, a thinking budget and no effort levels."""
     input, output, cache_write, cache_read = prices
-    return ModelFacts(
-        id, name, input, output, cache_write, cache_read, 200_000, 32_000, 32_000, adaptive_thinking=False, efforts=()
-    )
+    facts = ModelFacts(id, name, input, output, cache_write, cache_read, 200_000, 32_000, 32_000)
+    return msgspec.structs.replace(facts, adaptive_thinking=False, efforts=(), reads_first=True)
 
 
 def _newest(id: str, name: str, *prices: float, **facts: Any) -> ModelFacts:
@@ -97,7 +98,7 @@ MODELS: tuple[ModelFacts, ...] = (
     ModelFacts("claude-opus-5", "Opus 5", 5, 25, 6.25, 0.5),
     ModelFacts("claude-opus-4-8", "Opus 4.8", 5, 25, 6.25, 0.5),
     ModelFacts("claude-opus-4-7", "Opus 4.7", 5, 25, 6.25, 0.5, usual_effort="xhigh"),
-    ModelFacts("claude-opus-4-6", "Opus 4.6", 5, 25, 6.25, 0.5),
+    ModelFacts("claude-opus-4-6", "Opus 4.6", 5, 25, 6.25, 0.5, reads_first=True),
     _older("claude-opus-4-5", "Opus 4.5", 5, 25, 6.25, 0.5),
     _older("claude-opus-4-1", "Opus 4.1", 15, 75, 18.75, 1.5),
     _older("claude-opus-4", "Opus 4", 15, 75, 18.75, 1.5),
@@ -164,7 +165,7 @@ def facts_of(name: str) -> ModelFacts:
     elif family:
         facts = msgspec.structs.replace(BY_ID[ALIASES[family]], id=id, name=id)
     else:
-        facts = _older(id, id, 0, 0, 0, 0)
+        facts = msgspec.structs.replace(_older(id, id, 0, 0, 0, 0), reads_first=False)
     if resolved.endswith(WIDE) and facts.context_window < MILLION:
         return msgspec.structs.replace(facts, context_window=MILLION)
     return facts

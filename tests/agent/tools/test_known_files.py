@@ -1,4 +1,4 @@
-"""Files that the model saw before a resume can be written without reading them again."""
+"""Files that an older model saw before a resume can be written without reading them again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from handrail.agent.models.script import Script, text, tool_use
 from tests.agent.stage import stage
 
-FLAGS = ("--permission-mode", "acceptEdits")
+FLAGS = ("--permission-mode", "acceptEdits", "--model", "claude-sonnet-4-5")
 READ = tool_use("Read", file_path="a.txt")
 WRITE = tool_use("Write", file_path="a.txt", content="new\n")
 

@@ -52,8 +52,36 @@ async def test_written_file_can_be_overwritten_without_reading(tmp_path: Path):
     assert (tmp_path / "project" / "w").read_text() == "2"
 
 
-async def test_unread_file_is_refused(tmp_path: Path):
-    desk = desk_in(tmp_path)
+async def test_unread_file_can_be_overwritten(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "w").write_text("old")
+    outcome = await call(desk_in(tmp_path), "Write", file_path="w", content="new")
+    assert (outcome.detail["type"], outcome.detail["originalFile"]) == ("update", "old")
+    assert (tmp_path / "project" / "w").read_text() == "new"
+
+
+async def test_unread_file_outside_the_project_is_refused(tmp_path: Path):
+    (tmp_path / "out").write_text("old")
+    outcome = await call(desk_in(tmp_path), "Write", file_path=str(tmp_path / "out"), content="new")
+    assert "has not been read yet" in outcome.content
+    assert (tmp_path / "out").read_text() == "old"
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-4-6", "claude-haiku-4-5"])
+async def test_older_models_must_read_before_they_change(tmp_path: Path, model: str):
+    calls = [
+        tool_use("Write", file_path="w", content="new"),
+        tool_use("Edit", file_path="w", old_string="o", new_string="n"),
+    ]
+    async with stage(tmp_path, Script.of(*calls, text("end")), "--model", model) as host:
+        (tmp_path / "project" / "w").write_text("old")
+        await host.turn("go")
+        assert ["has not been read yet" in str(one["content"]) for one in host.results_of_tools()] == [True, True]
+    assert (tmp_path / "project" / "w").read_text() == "old"
+
+
+async def test_unread_file_is_refused_if_files_are_read_first(tmp_path: Path):
+    desk = desk_in(tmp_path, reads_first=lambda: True)
     (tmp_path / "project" / "w").write_text("old")
     outcome = await call(desk, "Write", file_path="w", content="new")
     assert outcome.detail == "Error: File has not been read yet. Read it first before writing to it."

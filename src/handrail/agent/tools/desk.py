@@ -162,6 +162,7 @@ class Desk:
     set_plan_mode  enters or leaves plan mode
     is_planning    whether the session is in plan mode
     may_read       whether a resolved file may be read without asking
+    reads_first    whether the model must read files before it changes them
     paths          the paths of the call; the permission is decided on them, and the tool opens them
     results_folder the folder for output too large for the conversation; "" for none
     output_folders lists the folders of the session's own tool output, which any command may read; the thread sets it
@@ -194,6 +195,7 @@ class Desk:
         set_plan_mode: Callable[[bool], None] = _ignore,
         is_planning: Callable[[], bool] = lambda: True,
         may_read: Callable[[Resolved], bool] = lambda resolved: True,
+        reads_first: Callable[[], bool] = lambda: False,
         results_folder: str = "",
         plans_folder: str = "",
         sandbox: Any = None,
@@ -218,7 +220,7 @@ class Desk:
         self.ask_model = ask_model
         self.search_web = search_web
         self.set_plan_mode, self.is_planning = set_plan_mode, is_planning
-        self.may_read = may_read
+        self.may_read, self.reads_first = may_read, reads_first
         self.results_folder, self.plans_folder = results_folder, plans_folder
         self.sandbox, self.private_addresses = sandbox, private_addresses
         self.ask_hooks: AskHooks = _no_hooks

@@ -12,13 +12,13 @@ from handrail.agent.tools.quotes import occurrences, replaced
 from handrail.agent.tools.text_file import (
     CHANGED,
     CURRENT,
-    UNREAD,
     TextFile,
     as_shown,
     changed_since,
     missing,
     put,
     read_text,
+    unread,
 )
 from handrail.permissions.paths.matching import inside, is_refused
 
@@ -148,7 +148,7 @@ def _problem(given: EditInput, resolved: Resolved, desk: Desk) -> str:
         return f"{given.file_path} cannot be edited: {why}."
     if given.file_path.endswith(".ipynb"):
         return "File is a Jupyter Notebook. Use the NotebookEdit to edit this file."
-    return "" if (resolved.real or "") in desk.seen or inside(resolved, desk.anchors()) else UNREAD
+    return unread(resolved, desk)
 
 
 def _with_line_ends_of(old: str, text: str) -> str:

@@ -14,6 +14,7 @@ from handrail.agent.tools.base import ToolFailed, explain_file_errors
 from handrail.agent.tools.desk import Seen
 from handrail.files.errors import FileError
 from handrail.files.open import read_resolved, siblings, stat_resolved, write_resolved
+from handrail.permissions.paths.matching import inside
 
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
@@ -32,6 +33,7 @@ __all__ = [
     "missing",
     "put",
     "read_text",
+    "unread",
 ]
 
 CHANGED: Final = (
@@ -112,6 +114,12 @@ def look(resolved: Resolved) -> Seen | None:
     except FileError:
         return None
     return Seen(found.st_mtime_ns, found.st_size)
+
+
+def unread(resolved: Resolved, desk: Desk) -> str:
+    """The error for a file that the model must read before it changes it; "" if it has, or need not."""
+    known = (resolved.real or "") in desk.seen
+    return "" if known or (not desk.reads_first() and inside(resolved, desk.anchors())) else UNREAD
 
 
 def mark_as_read(path: str, milliseconds: float, desk: Desk) -> None:

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from handrail.agent.patch import structured_patch
 from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, refused
-from handrail.agent.tools.text_file import CHANGED, CURRENT, UNREAD, TextFile, as_shown, changed_since, put, read_text
+from handrail.agent.tools.text_file import CHANGED, CURRENT, TextFile, as_shown, changed_since, put, read_text, unread
 from handrail.permissions.paths.matching import is_refused
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Write(Tool[WriteInput]):
     description = """\
 Writes a file, and replaces one that exists.
 
-- Give an absolute path; missing folders are made. An existing file must have been read before, and fails if it has \
+- Give an absolute path; missing folders are made. Read an existing file before you replace it; this fails if it has \
 changed since.
 - To change part of a file use Edit: it shows the user less and keeps the rest as it is.
 - Create only files that the task needs; no documentation or summaries unless they are asked for."""
@@ -68,10 +68,10 @@ def _problem(given: WriteInput, resolved: Resolved, desk: Desk) -> str:
         return f"{given.file_path} cannot be written: {why}."
     if resolved.kind == "missing":
         return ""
+    if problem := unread(resolved, desk):
+        return problem
     seen = desk.seen.get(resolved.real or "")
-    if seen is None:
-        return UNREAD
-    return CHANGED if changed_since(seen, resolved) else ""
+    return CHANGED if seen is not None and changed_since(seen, resolved) else ""
 
 
 def _created(given: WriteInput) -> Outcome:
