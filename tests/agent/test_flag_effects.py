@@ -110,7 +110,7 @@ EFFECTS: dict[str, tuple[tuple[str, ...], dict[str, str], JsonObject | None, Cal
     "--betas": (("--betas", "a,b"), {}, None, lambda ran: ran.header["anthropic-beta"], "a,b"),
     "--workload": (("--workload", "cron"), {}, None, lambda ran: "workload/cron" in ran.header["user-agent"], True),
     "--effort": (("--effort", "low"), {}, None, effort, "low"),
-    "--thinking": ((*OLD, "--thinking", "disabled"), {}, None, thinking, None),
+    "--thinking": ((*OLD, "--thinking", "disabled"), {}, None, thinking, {"type": "disabled"}),
     "--thinking enabled": (
         (*OLD, "--thinking", "enabled"),
         {},
@@ -278,7 +278,7 @@ EFFECTS: dict[str, tuple[tuple[str, ...], dict[str, str], JsonObject | None, Cal
     ),
     "env": ((), {}, {"env": {"ANTHROPIC_MODEL": "of-settings"}}, lambda ran: ran.body["model"], "of-settings"),
     "effortLevel": ((), {}, {"effortLevel": "high"}, effort, "high"),
-    "alwaysThinkingEnabled": (OLD, {}, {"alwaysThinkingEnabled": False}, thinking, None),
+    "alwaysThinkingEnabled": (OLD, {}, {"alwaysThinkingEnabled": False}, thinking, {"type": "disabled"}),
 }
 
 

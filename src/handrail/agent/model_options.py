@@ -57,12 +57,14 @@ def output_limit(model: str, environment: Mapping[str, str]) -> int:
 
 
 def thinking_field(model: str, tokens: int | None, display: str, limit: int) -> JsonObject | None:
-    """The `thinking` field of a request; None without thinking. `limit`: the most tokens of the answer."""
+    """The `thinking` field of a request; None leaves it out. `limit`: the most tokens of the answer."""
     facts = facts_of(model)
-    if tokens is None and not facts.input:  # models of other vendors may not know the field
+    if not tokens and not facts.input:  # models of other vendors may not know the field
         return None
-    if not facts.can_think or (tokens == 0 and not facts.always_thinks):
+    if not facts.can_think:
         return None
+    if tokens == 0 and not facts.always_thinks:
+        return {"type": "disabled"}
     shown = {"display": display} if display else {}
     if facts.adaptive_thinking:  # these models choose the budget themselves, and the API refuses one
         return {"type": "adaptive", **shown}

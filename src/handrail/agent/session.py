@@ -535,7 +535,7 @@ class Session:
         return output_limit(model, self.environment)
 
     def thinking_for(self, model: str) -> JsonObject | None:
-        """The `thinking` field of a request to this model; None where thinking is off."""
+        """The `thinking` field of a request to this model; None leaves it out."""
         return thinking_field(model, self.thinking_tokens, self.thinking_display, self.max_tokens(model))
 
     def child_environment(self) -> dict[str, str]:
