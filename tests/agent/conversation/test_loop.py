@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.agent.models.script import Script, cut, http_error, reply, stream_error, text, tool_use
+from handrail.agent.models.script import Script, cut, http_error, reply, stream_error, text, thinking, tool_use
 from tests.agent.stage import assert_calls_are_answered, hooks_for, stage
 
 AT_ONCE = {"retry-after": "0"}
@@ -75,6 +75,13 @@ async def test_complete_blocks_before_a_cut_are_kept(tmp_path: Path) -> None:
         assert (await host.turn("go"))["result"] == "two"
         assert "cut off" in notes(host)[0]
         assert host.model.asked[1]["messages"][1]["content"] == [{"type": "text", "text": "one "}]
+
+
+async def test_thoughts_before_a_cut_are_discarded(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(reply(thinking("hm"), cut()), text("two"))) as host:
+        result = await host.turn("go")
+        assert (result["result"], result["num_turns"], notes(host)) == ("two", 1, [])
+        assert host.model.asked[0]["messages"] == host.model.asked[1]["messages"]
 
 
 async def test_an_answer_that_is_always_cut_ends_the_turn(tmp_path: Path) -> None:

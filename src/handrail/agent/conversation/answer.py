@@ -89,6 +89,11 @@ class Answer:
         return [block for block in self.blocks if block.get("type") == "tool_use"]
 
     @property
+    def says_something(self) -> bool:
+        """Whether it contains more than thoughts."""
+        return any(block.get("type") not in ("thinking", "redacted_thinking") for block in self.blocks)
+
+    @property
     def text(self) -> str:
         """Its text, without thinking and tool calls."""
         return "".join(str(block.get("text") or "") for block in self.blocks if block.get("type") == "text")

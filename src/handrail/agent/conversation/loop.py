@@ -174,7 +174,7 @@ class Loop:
                 answer, self.thread.answer = self.thread.answer, None
                 if answer is not None:
                     await answer.cut_off(keep=False)
-                    if answer.blocks:  # complete blocks stay, and the model is asked to continue
+                    if answer.says_something:  # complete blocks stay, and the model is asked to continue
                         self._enter(answer, 0)
                         if answer.calls:
                             await self.thread.speaker.assistant(
