@@ -10,7 +10,7 @@ let ann: Visitor;
 
 beforeAll(async () => {
   server = await Server.start();
-  ann = await Visitor.come(server);
+  ann = await Visitor.come(server, { notifies: true });
 });
 
 afterAll(() => part(server, ann));

@@ -33,7 +33,7 @@ beforeAll(async () => {
     on("wait for me", words("May I?"), use("Bash", { command: "touch waited.txt" })),
   ];
   server = await Server.start({ script: { replies, afterwards: { blocks: [words("Fine.")] } } });
-  ann = await Visitor.come(server);
+  ann = await Visitor.come(server, { notifies: true });
   ann.page.setDefaultTimeout(20_000);
 });
 afterAll(async () => {

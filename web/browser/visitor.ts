@@ -12,11 +12,17 @@ export const DESK = { width: 1280, height: 800 };
 /** Tall enough to render every row; rows outside the viewport are not rendered. */
 export const TALL = { width: 1280, height: 2400 };
 
-let browser: Browser | undefined;
+/** The browsers of this process, by their paths. */
+const browsers = new Map<string, Promise<Browser>>();
 
-/** Debian's Chromium, or else one installed from npm. Chromium's headless shell takes a fifth less CPU time, but has no notifications. */
-export async function chromiumPath(): Promise<string> {
-  const found = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+/** Chromium without a window takes a fifth less CPU time. */
+const SHELL = "/usr/bin/chromium-headless-shell";
+const COMPLETE = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** Debian's Chromium, or else one installed from npm. Only a complete one has notifications. */
+async function chromiumPath(notifies: boolean): Promise<string> {
+  const paths = [process.env["CHROMIUM"], ...(notifies ? [] : [SHELL]), ...COMPLETE];
+  const found = paths.find((path) => path && existsSync(path));
   if (found) return found;
   const name = "@sparticuz/chromium";
   const packed = (await import(/* @vite-ignore */ name)) as { default: { executablePath(): Promise<string> } };
@@ -28,17 +34,21 @@ const ADDRESS_BAR = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup"];
 /** What Playwright turns off. Chromium obeys only the last list. */
 const UNWANTED = ["AimEnabled", "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "ThirdPartyStoragePartitioning", "Translate"];
 
-/** The browser of this process, started once: files differ by their contexts. Playwright ends it with the process. */
-export async function sharedBrowser(): Promise<Browser> {
+/** A browser of this process, started once: files differ by their contexts. Playwright ends it with the process. */
+export async function sharedBrowser(notifies = false): Promise<Browser> {
   const args = ["--no-sandbox", "--disable-dev-shm-usage", `--disable-features=${[...ADDRESS_BAR, ...UNWANTED].join(",")}`];
-  browser ??= await chromium.launch({ executablePath: await chromiumPath(), args });
-  return browser;
+  const path = await chromiumPath(notifies);
+  const started = browsers.get(path) ?? chromium.launch({ executablePath: path, args });
+  browsers.set(path, started);
+  return started;
 }
 
 export interface Look {
   size?: { width: number; height: number };
   dark?: boolean;
   touch?: boolean;
+  /** Whether the browser must have notifications. */
+  notifies?: boolean;
 }
 
 export class Visitor {
@@ -63,7 +73,7 @@ export class Visitor {
 
   /** Open the page with a link, by default a new one. */
   static async come(server: Server, look: Look = {}, link = ""): Promise<Visitor> {
-    const context = await (await sharedBrowser()).newContext({
+    const context = await (await sharedBrowser(look.notifies)).newContext({
       viewport: look.size ?? DESK,
       colorScheme: look.dark ? "dark" : "light",
       hasTouch: look.touch ?? false,
@@ -125,7 +135,9 @@ export async function part(server: Server | undefined, ...visitors: (Visitor | u
   try {
     for (const visitor of visitors) await visitor?.leave();
   } finally {
-    for (const context of browser?.contexts() ?? []) await context.close();
+    for (const browser of await Promise.all(browsers.values())) {
+      for (const context of browser.contexts()) await context.close();
+    }
     await server?.stop();
   }
 }
