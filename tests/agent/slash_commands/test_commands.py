@@ -128,6 +128,14 @@ async def test_untrusted_project_replaces_no_built_in_command(tmp_path: Path) ->
         assert "Total cost" in (await host.turn("/cost"))["result"]
 
 
+@pytest.mark.parametrize("name", ["clear", "compact", "cost", "memory", "review"])
+async def test_a_command_of_the_user_replaces_one_of_the_agent(tmp_path: Path, name: str) -> None:
+    user_file(tmp_path, f"commands/{name}.md", "Mine")
+    async with stage(tmp_path, ONE) as host:
+        assert (await host.turn(f"/{name}"))["num_turns"] == 1
+        assert last_prompt(host) == "Mine"
+
+
 async def test_a_trusted_command_runs_its_lines_and_grants_its_tools_for_its_turn_only(tmp_path: Path) -> None:
     head = "---\nallowed-tools: Bash(touch:*), Bash(echo:*)\nmodel: claude-other\n---\n"
     project_file(tmp_path, "commands/do.md", f"{head}Said: !`echo $0 @there`.")

@@ -66,10 +66,10 @@ class Commands:
 
     def _all(self) -> Iterator[Command]:
         places = self._extensions.places
+        yield from _in_places(place for place in places if place.trusted)  # they replace commands of the agent
         yield from local.COMMANDS
-        yield from _in_places(place for place in places if place.trusted)
         yield from prompts.COMMANDS
-        yield from local.TERMINAL_COMMANDS  # after the user's files, which may have one of these names
+        yield from local.TERMINAL_COMMANDS
         yield from _in_places(place for place in places if not place.trusted)
         for plugin in self._extensions.plugins:
             yield from plugin.commands()
