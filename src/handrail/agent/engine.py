@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from handrail.agent.conversation.thread import Thread
     from handrail.agent.conversation.toolbox import Toolbox
     from handrail.agent.conversation.turn import Turn, TurnParts
+    from handrail.agent.extensions.command import Command
     from handrail.agent.hooks.run import Hooks
     from handrail.agent.mcp.hub import McpHub
     from handrail.agent.models.base import Model, ModelRequest
@@ -306,7 +307,8 @@ class Engine:
         from handrail.agent.conversation.toolbox import Toolbox
         from handrail.agent.slash_commands.skill import Skill
 
-        return Toolbox(self.session, self._task(), Skill(self.commands), lambda: self.hub().tools())
+        task = self._task()
+        return Toolbox(self.session, task, Skill(self.commands, task.fork), lambda: self.hub().tools())
 
     def _make_task(self) -> Task:
         from handrail.agent.conversation.subagents import Task
@@ -456,7 +458,13 @@ class Engine:
             compaction=Compaction(thread, self.transcript, self.lines.say_init),
             ready=self._ready,
             schema=lambda: self.toolbox().schema,
+            fork=self._run_fork,
         )
+
+    async def _run_fork(self, command: Command, prompt: str) -> str:
+        """Run a command that the user typed in a subagent. As in the CLI, its calls are not asked about."""
+        desk = self.desk().for_call(f"forked-command-{command.name}")
+        return (await self._task().fork(command, prompt, desk, asks=False)).text
 
     def _make_mentions(self) -> Mentions:
         from handrail.agent.prompt.mentions import Mentions

@@ -488,6 +488,12 @@ class Session:
         """The id of the model for requests without the conversation, such as titles."""
         return self.model_for(self.environment.get("ANTHROPIC_SMALL_FAST_MODEL", "").strip())
 
+    def command_rules(self, grants: Sequence[str]) -> tuple[SourcedRule, ...]:
+        """The allow rules that a command or skill brings; none if only rules of the organisation count."""
+        if self.settings.values.get("allowManagedPermissionRulesOnly") is True:
+            return ()
+        return tuple(read_rules(grants, "allow", "command"))
+
     def subagent_model(self, name: str) -> str:
         """The id of a subagent's model. CLAUDE_CODE_SUBAGENT_MODEL is for one that no call and kind names."""
         return self.model_for(name or self.environment.get("CLAUDE_CODE_SUBAGENT_MODEL", ""))

@@ -17,10 +17,13 @@ __all__ = ["body_of", "grants", "is_harmless", "plain_prompt", "shell_lines"]
 DESCRIBING = frozenset({"argument-hint", "color", "description", "name", "version", "when_to_use", "when-to-use"})
 """Keys of a head that only describe. Every other key may change what happens, known to us or not."""
 LIMITING = frozenset(
-    """disable-model-invocation disallowed-tools disallowedtools effort keep-coding-instructions license maxturns model
-    tools user-invocable""".split()
+    """context disable-model-invocation disallowed-tools disallowedtools effort keep-coding-instructions license
+    maxturns model skills tools user-invocable""".split()
 )
-"""Keys that choose a model, or limit: `tools` of an agent names the tools it is offered, and allows none of them."""
+"""Keys that choose a model, load text, or limit: `tools` of an agent names the tools it is offered, and allows none of
+them; `context` moves a command into a subagent, where no call is allowed that needed permission before; `skills` of an
+agent adds the text of skills. `agent` does not belong here: an agent of the user may have a more permissive mode.
+"""
 
 _HEAD = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOSE_HEAD = re.compile(r"\ufeff?\s*+---[^\S\n]*+\n(.*?)---[ \t]*+(?:\r?\n|\Z)", re.DOTALL)

@@ -25,7 +25,9 @@ def last_prompt(host: StagedHost) -> str:
     return "\n".join(text for text in last_blocks(host) if not text.startswith("<command-message>"))
 
 
-@pytest.mark.parametrize("command", prompts.COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize(
+    "command", [command for command in prompts.COMMANDS if not command.forks], ids=lambda command: command.name
+)
 async def test_built_in_prompt_is_a_model_turn(tmp_path: Path, command: prompts.Command) -> None:
     async with stage(tmp_path, ONE) as host:
         result = await host.turn(f"/{command.name}")

@@ -188,6 +188,7 @@ class _Call:
             outcome = await self._run(tool, given, caged=verdict.caged)
         except StoppedByCage as stop:
             outcome = await self._run_uncaged(tool, given, stop)
+        self.thread.permission.granted += self.thread.session.command_rules(outcome.grants)
         if not outcome.is_error:
             self.context += await self.thread.instructions_about(files_shown(tool.name, self.input, self.thread.desk))
         outcome = await self._after(tool, outcome, round((monotonic() - start) * 1000))
@@ -393,7 +394,7 @@ class _Call:
         thread.history.add_user([block, *follow_up])
         await thread.speaker.user([block], **shown)
         if follow_up:
-            await thread.speaker.user(follow_up, isSynthetic=True)
+            await thread.speaker.user(follow_up, aloud=not thread.agent_id, isSynthetic=True)
         thread.add_notes(finished.context)
 
 

@@ -24,7 +24,6 @@ from handrail.agent.slash_commands.expansion import Expansion, ShellLine, expans
 from handrail.agent.slash_commands.local import LOCAL, Actions
 from handrail.agent.speaker import Speaker, synthetic_message
 from handrail.agent.tools.base import Outcome, ToolFailed
-from handrail.permissions.rules.rule import read_rules
 
 __all__ = ["CommandRunner", "LocalTurn"]
 
@@ -190,7 +189,7 @@ class CommandRunner:
         content: str | list[JsonObject] = expansion.text
         if not isinstance(prompt.content, str):
             content = [text_block(expansion.text), *(item for item in prompt.content if item.get("type") != "text")]
-        self._queue.put_first(expanded(prompt, content, expansion, call))
+        self._queue.put_first(expanded(prompt, content, expansion, call, command if command.forks else None))
 
     async def _with_output(self, line: ShellLine) -> ShellLine:
         outcome = await self._run_line(line.command)
@@ -208,10 +207,8 @@ class CommandRunner:
         for prompt in prompts:
             if isinstance(prompt, ExpandedPrompt):
                 session.turn_model = prompt.expansion.model
-                if session.settings.values.get("allowManagedPermissionRulesOnly") is not True:
-                    rules = read_rules(prompt.expansion.grants, "allow", "command")
-                    known = session.circumstances.rules
-                    session.circumstances = replace(session.circumstances, rules=(*known, *rules))
+                rules = (*session.circumstances.rules, *session.command_rules(prompt.expansion.grants))
+                session.circumstances = replace(session.circumstances, rules=rules)
 
     def end_turn(self) -> None:
         """Revoke the model and the rules of the command."""

@@ -113,6 +113,8 @@ class Permission:
         self._mode = mode
         self._ruled: tuple[tuple[str, ...], list[SourcedRule]] = ((), [])
         """The folders of output for which rules were written, and these rules."""
+        self.granted: tuple[SourcedRule, ...] = ()
+        """Allow rules of skills that the model loaded in this thread."""
         self.notify_after = NOTIFY_AFTER
         self._beside: set[asyncio.Future[Any]] = set()
         """Hooks that still run although nothing depends on their answer."""
@@ -155,7 +157,7 @@ class Permission:
     def _decide(self, question: Question, input: JsonObject) -> Decision:
         circumstances = self._in_mode(self._session.circumstances_for(question.tool, input))
         own = [SourcedRule(Rule(question.tool), "allow", "session")] if question.harmless else []
-        circumstances = replace(circumstances, rules=(*circumstances.rules, *self._output_rules(), *own))
+        circumstances = replace(circumstances, rules=(*circumstances.rules, *self._output_rules(), *self.granted, *own))
         if class_of(question.tool) == "execute":
             from handrail.cage.guards import find_guard  # imported late: a session that runs no command starts faster
 

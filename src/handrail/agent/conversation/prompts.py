@@ -43,8 +43,14 @@ class PromptTaker:
         self._restarts = thread.restarts
 
     async def take(self, prompt: Prompt) -> None:
-        """Add a prompt, and the files it mentions, to the conversation."""
+        """Add a prompt, and the files it mentions, to the conversation. Of a command in a subagent, only the call."""
         thread = self._thread
+        if isinstance(prompt, ExpandedPrompt) and prompt.fork:
+            fields = {"uuid": prompt.uuid or new_id()}
+            self._checkpoints.begin(fields["uuid"])
+            thread.history.add_user(prompt.call_text)
+            await thread.speaker.user(prompt.call_text, aloud=False, **fields)
+            return
         text = prompt.expansion.words if isinstance(prompt, ExpandedPrompt) else prompt.text
         content = prompt.content if isinstance(prompt.content, str) else await fit_blocks(prompt.content)
         files = [] if prompt.verbatim else await self._mentions().expand(text)

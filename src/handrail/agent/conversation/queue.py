@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from handrail.agent.base import Prompt
+from handrail.agent.extensions.command import Command
 from handrail.agent.slash_commands.expansion import Expansion
 
 __all__ = ["ExpandedPrompt", "PromptQueue", "expanded", "is_blank", "is_command"]
@@ -27,6 +28,8 @@ class ExpandedPrompt(Prompt, frozen=True):
     expansion: Expansion = Expansion(())
     call: JsonObject = {}
     """The command as the user typed it, for hooks."""
+    fork: Command | None = None
+    """The command if it runs in a subagent."""
 
     @property
     def call_text(self) -> str:
@@ -36,7 +39,13 @@ class ExpandedPrompt(Prompt, frozen=True):
         return "\n".join([*lines, f"<command-args>{arguments}</command-args>"] if arguments else lines)
 
 
-def expanded(prompt: Prompt, content: str | list[JsonObject], expansion: Expansion, call: JsonObject) -> ExpandedPrompt:
+def expanded(
+    prompt: Prompt,
+    content: str | list[JsonObject],
+    expansion: Expansion,
+    call: JsonObject,
+    fork: Command | None = None,
+) -> ExpandedPrompt:
     """The prompt with the content that its command expands to."""
     return ExpandedPrompt(
         content,
@@ -47,6 +56,7 @@ def expanded(prompt: Prompt, content: str | list[JsonObject], expansion: Expansi
         stamp=prompt.stamp,
         expansion=expansion,
         call=call,
+        fork=fork,
     )
 
 

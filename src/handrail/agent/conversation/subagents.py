@@ -25,12 +25,14 @@ from handrail.agent.conversation.subagent_counts import SubagentCounts
 from handrail.agent.conversation.tasks import TaskRun, Tasks, Work
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.extensions.agents import AgentKind
+from handrail.agent.extensions.command import Command
 from handrail.agent.models.base import Model, ModelError
 from handrail.agent.prompt.memory import Memory
 from handrail.agent.record.resumed import repaired
 from handrail.agent.record.transcript import Transcript
 from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
+from handrail.agent.slash_commands.skill import Report
 from handrail.agent.speaker import INTERRUPTED_TOOLS, Speaker
 from handrail.agent.tools.base import Outcome, Tool, ToolFailed
 from handrail.agent.tools.desk import Desk
@@ -169,6 +171,28 @@ class Task(Tool[TaskInput]):
         self._runs[run.id] = run
         return await (run.in_background() if run.is_background() else run.in_foreground())
 
+    async def fork(self, command: Command, prompt: str, desk: Desk, *, asks: bool = True) -> Report:
+        """Run a command or skill in a subagent, and return its report.
+
+        It is of the kind that the command names, if that exists. Without `asks`, calls that need permission are denied.
+        Rules about Task do not count: those about Skill do, and the user may type any command.
+        """
+        subagents, parent = self._subagents(), self._runs.get(desk.agent_id)
+        if parent is not None and parent.is_deepest():  # or a skill that runs itself would never end
+            raise ToolFailed(f"/{command.name} was not run: a subagent at this depth starts none.")
+        kinds = subagents.kinds()
+        name = _name_in(kinds, command.agent or _DEFAULT_KIND)
+        name = name if name in kinds else _DEFAULT_KIND
+        if kinds[name].isolation:
+            raise ToolFailed(_NOT_ISOLATED.format(wanted=kinds[name].isolation[:40]))
+        kind = replace(kinds[name], model=command.model or kinds[name].model, background=False)
+        given = TaskInput(command.description, prompt, name, run_in_background=False)
+        fork = _Fork(f"/{command.name}", asks)
+        run = _Run(subagents, given, kind, desk, parent=parent, fork=fork)
+        run.grant(command.grants)
+        self._runs[run.id] = run
+        return await run.as_fork()
+
     def send(self, to: str, message: str, desk: Desk) -> SendMessageResult:
         """Deliver a message to a subagent or to the main conversation."""
         sender = desk.agent_id
@@ -205,6 +229,13 @@ class Task(Tool[TaskInput]):
         return SendMessageResult(success=True, message="The main conversation gets the message in its next turn.")
 
 
+class _Fork(Struct, frozen=True):
+    """A command that runs in a subagent."""
+
+    label: str
+    asks: bool
+
+
 class _Run:
     """One subagent. It may work several times: a message after its end makes it continue."""
 
@@ -217,9 +248,11 @@ class _Run:
         earlier: Subagent | None = None,
         *,
         parent: _Run | None = None,
+        fork: _Fork | None = None,
     ) -> None:
-        self._parts, self._given, self._kind, self._parent = parts, given, kind, parent
+        self._parts, self._given, self._kind, self._parent, self._fork = parts, given, kind, parent, fork
         self._depth: int = parent._depth + 1 if parent else 1
+        self._asks: bool = (fork is None or fork.asks) and (parent is None or parent._asks)
         self.id = earlier.agent_id if earlier else f"a{os.urandom(8).hex()}"
         self._call_id, self._foreground = desk.call_id, desk.foreground
         self._started = monotonic()
@@ -258,7 +291,7 @@ class _Run:
             model=parts.model,
             ledger=parts.ledger,
             hooks=parts.hooks(),
-            ask_host=parts.ask_host,
+            ask_host=parts.ask_host if self._asks else None,
             transcript=parts.transcript,
             tools=self._tools,
             system=lambda: parts.system(self._kind.prompt),
@@ -278,11 +311,15 @@ class _Run:
             return False
         return self._kind.background or self._given.run_in_background is not False
 
+    def is_deepest(self) -> bool:
+        """Whether it starts no subagents."""
+        return self._depth >= _MOST_LEVELS
+
     def _tools(self) -> dict[str, Tool[Any]]:
         """The tools of its kind; never a question or a plan, and no subagent below the lowest level."""
         wanted, refused = self._kind.tools, set(self._kind.disallowed_tools)
         offered = {name: tool for name, tool in self._parts.tools().items() if name not in _NOT_FOR_SUBAGENTS}
-        if self._depth >= _MOST_LEVELS:
+        if self.is_deepest():
             offered.pop(Task.name, None)
         names = {name: {name, *tool.aliases} for name, tool in offered.items()}
         return {
@@ -291,24 +328,55 @@ class _Run:
             if not names[name] & refused and (wanted is None or "*" in wanted or names[name].intersection(wanted))
         }
 
+    def grant(self, rules: Sequence[str]) -> None:
+        """Allow calls of this subagent until it ends."""
+        self._thread.permission.granted += self._parts.session.command_rules(rules)
+
+    async def as_fork(self) -> Report:
+        """Run a command, and return its report."""
+        await self._tell_start()
+        try:
+            end = await self._converse()
+        except asyncio.CancelledError:
+            await self._tell_end("stopped")
+            raise
+        except Rejected:
+            await self._tell_end("stopped")
+            raise ToolFailed(INTERRUPTED_TOOLS) from None
+        await self._tell_end("failed" if end.failure else "completed")
+        return Report(self.id, _report(end, self._thread.max_turns))
+
+    async def _tell_start(self) -> None:
+        fields = self._start_fields(self._given.prompt) | self._task_fields()
+        label = self._fork.label if self._fork else self._given.description
+        await self._parts.tasks.speaker.system(
+            "task_started", **fields, description=label, is_backgrounded=False, task_type="local_agent"
+        )
+
+    async def _tell_end(self, status: str) -> None:
+        label = self._fork.label if self._fork else self._given.description
+        await self._parts.tasks.speaker.system(
+            "task_notification", **self._task_fields(), status=status, summary=label, output_file=""
+        )
+
+    def _task_fields(self) -> JsonObject:
+        """The ids of lines about a subagent in the foreground. A command that the user typed has no call."""
+        call = {} if self._fork and not self._fork.asks else {"tool_use_id": self._call_id}
+        marks = {"skip_transcript": True, "ambient": True} if self._fork else {}
+        return {"task_id": self.id, **call, **marks}
+
     async def in_foreground(self) -> Outcome:
         """Wait for the report, which is the result of the call."""
-        speaker = self._parts.tasks.speaker
-        ids = {"task_id": self.id, "tool_use_id": self._call_id}
-        about = self._start_fields(self._given.prompt) | {"description": self._given.description}
-        await speaker.system("task_started", **ids, **about, is_backgrounded=False, task_type="local_agent")
+        await self._tell_start()
         work = asyncio.create_task(self._converse(), name=f"handrail subagent {self.id}")
         try:
             end = await self._foreground.wait(work, self._call_id)
         except MovedToBackground:
             return self._launched(lambda run: self._report(run, work), moved=True)
         except Rejected:  # it ends this subagent, and the conversation that started it continues
-            about = {"summary": self._given.description, "output_file": ""}
-            await speaker.system("task_notification", **ids, status="stopped", **about)
+            await self._tell_end("stopped")
             raise ToolFailed(INTERRUPTED_TOOLS) from None
-        await speaker.system(
-            "task_notification", **ids, status="completed", summary=self._given.description, output_file=""
-        )
+        await self._tell_end("completed")
         text = _report(end, self._thread.max_turns)
         shown = f"Report of the subagent, in its words and not the user's:\n\n{text}"
         if self._parts.session.has_background:
@@ -410,6 +478,8 @@ class _Run:
         for text in found.additional_context:
             thread.history.add_user(text)
         await thread.speaker.user([text_block(self._given.prompt)])
+        if self._fork is not None:
+            return await self._work()  # as in the CLI, the counts are those of Task
         return await self._parts.counts.watch(
             self._work(),
             kind=self._given.subagent_type,
@@ -432,8 +502,13 @@ class _Run:
         except Rejected:
             await reject_open_calls(thread)
             raise
+        except asyncio.CancelledError:
+            if self._fork is not None:
+                await reject_open_calls(thread)
+            raise
         finally:
             self._working = False
+            thread.permission.granted = ()  # a message may make it continue, in another turn
             if summaries is not None:
                 summaries.cancel()
             # A subagent that was stopped may continue, and the API requires a result for each call.

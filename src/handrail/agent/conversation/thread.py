@@ -112,6 +112,7 @@ class Thread:
         self.answer, self.open_calls, self.denials, self.timing = None, {}, [], TurnTiming()
         self.started_commands = set()
         self.structured, self.bad_outputs, self.deferred, self.prompt_id = None, 0, None, new_id()
+        self.permission.granted = ()
 
     def add_denial(self, call: JsonObject) -> None:
         """Count a call that was denied. Those of a subagent count in the turn of the main conversation."""

@@ -21,7 +21,9 @@ from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue, is_bl
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.conversation.turn_lines import TurnLines
 from handrail.agent.errors import Refused
+from handrail.agent.extensions.command import Command
 from handrail.agent.speaker import INTERRUPTED, INTERRUPTED_TOOLS, synthetic_message
+from handrail.agent.tools.base import ToolFailed
 from handrail.schema.system_messages import InformationalMessage
 
 __all__ = ["Turn", "TurnParts"]
@@ -38,8 +40,10 @@ _SUBTYPES: Final = {
 }
 """The ends that are errors, with the subtype of the result."""
 BLANK: Final = "The prompt was blank, so nothing was sent to the model."
-_NOT_ASKED: Final = frozenset({"blocked", "noted"})
-"""Ends of turns in which no model was asked."""
+_NOT_ASKED: Final = frozenset({"blocked", "forked", "noted"})
+"""Ends of turns in which the main conversation did not ask the model."""
+_FORKED: Final = "/{name} ran in a subagent. Its report, in its words and not the user's:\n\n{text}"
+_STOPPED: Final = "/{name} ran in a subagent, which the user interrupted."
 _ERRORS: Final = {
     "aborted_streaming": "The turn was interrupted while the model answered",
     "aborted_tools": "The turn was interrupted while tools ran",
@@ -51,7 +55,11 @@ _ERRORS: Final = {
 
 
 class TurnParts(Struct, frozen=True):
-    """The parts that every turn uses. `ready` waits for the MCP servers, `schema` is that of structured output."""
+    """The parts that every turn uses.
+
+    `ready` waits for the MCP servers, `schema` is that of structured output. `fork` runs a command with this text in a
+    subagent and returns its report.
+    """
 
     thread: Thread
     queue: PromptQueue
@@ -61,6 +69,7 @@ class TurnParts(Struct, frozen=True):
     compaction: Compaction
     ready: Callable[[], Awaitable[None]]
     schema: Callable[[], JsonObject | None]
+    fork: Callable[[Command, str], Awaitable[str]]
 
 
 class Turn:
@@ -172,16 +181,47 @@ class Turn:
         self._thread.add_notes(notes)
         if not asked:
             return End("noted")
+        if isinstance(asked[0], ExpandedPrompt) and asked[0].fork:
+            text = await self._run_fork(asked[0].fork, asked[0].expansion.text)
+            if not text or not await self._continues(text):
+                return End("forked", text=text)
         loop = Loop(self._thread, fold_in=self._fold_in, compaction=parts.compaction, schema=parts.schema())
         return await loop.run()
+
+    async def _run_fork(self, command: Command, prompt: str) -> str:
+        """Run a command in a subagent. Returns its report, which is the answer; "" if the turn is interrupted."""
+        try:
+            text = await self._parts.fork(command, prompt)
+        except ToolFailed as error:
+            text = str(error)
+        except asyncio.CancelledError:
+            if self._dropped:
+                raise
+            self._thread.add_notes([_STOPPED.format(name=command.name)])
+            return ""
+        self._thread.add_notes([_FORKED.format(name=command.name, text=text)])
+        fields = {"local_command_source": f"<local-command-stdout>{text}</local-command-stdout>"}
+        await self._speaker.assistant(synthetic_message(text), **fields)
+        return text
+
+    async def _continues(self, text: str) -> bool:
+        """Run the Stop hooks after a report. Returns whether one of them wants the model to continue."""
+        thread = self._thread
+        about = {"stop_hook_active": False, "last_assistant_message": text}
+        found = await thread.hear("Stop", thread.hook_input("Stop", **about))
+        if found.block:
+            thread.add_notes([f"Stop hook feedback:\n{found.block}"])
+        return bool(found.block)
 
     async def _submit(self, prompts: list[Prompt], notes: list[str]) -> str:
         """Run the UserPromptSubmit hooks, which add to `notes`. Returns why the prompts are blocked, or ""."""
         thread = self._thread
         for prompt in prompts:
             call = prompt.call if isinstance(prompt, ExpandedPrompt) else {}
-            events = {"UserPromptSubmit": {"prompt": call.get("prompt", prompt.text)}}
-            for event, about in (events | {"UserPromptExpansion": call} if call else events).items():
+            events = [("UserPromptSubmit", {"prompt": call.get("prompt", prompt.text)})]
+            if isinstance(prompt, ExpandedPrompt):
+                events.insert(0 if prompt.fork else 1, ("UserPromptExpansion", call))
+            for event, about in events:
                 found = await thread.hear(event, thread.hook_input(event, **about))
                 if found.block or not found.continue_:
                     return f"The prompt was blocked by a hook: {found.block or found.stop_reason}"
@@ -279,6 +319,8 @@ class Turn:
             limits = thread.session.arguments
             values = {"max_turns": limits.max_turns, "max_budget": limits.max_budget_usd, "text": end.text}
             line["errors"] = [_ERRORS[end.reason].format(**values)]
+        if end.reason == "forked":
+            line["local_command"] = self._name_of_fork()
         if thread.structured is not None:
             line["structured_output"] = thread.structured
         if thread.deferred is not None:
@@ -288,6 +330,12 @@ class Turn:
         if origin := next((found for prompt in self._prompts if (found := prompt.origin or prompt.stamp)), None):
             line["origin"] = origin
         return line
+
+    def _name_of_fork(self) -> str:
+        """The name of the command in the result; names of the user's files are left out, as in the CLI."""
+        [prompt] = self._prompts
+        command = prompt.fork if isinstance(prompt, ExpandedPrompt) else None
+        return command.name.replace("-", "_") if command is not None and command.builtin else "custom"
 
     async def _lifecycle(self, state: str, uuids: list[str]) -> None:
         for uuid in uuids:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -18,6 +18,8 @@ from handrail.permissions.rules.rule import split_rules
 __all__ = ["Command", "commands_in", "described", "skills_in", "texts_of"]
 
 JsonObject = dict[str, Any]
+_POWERS: Final = frozenset({"allowed-tools", "hooks"})
+"""Keys of a head for which the user is asked before the model loads the file. As in the CLI, other keys are not."""
 
 
 class Command(Struct, frozen=True):
@@ -26,8 +28,9 @@ class Command(Struct, frozen=True):
     trusted   its `!` lines run, and the head of its file grants tools
     grants    allow rules for the turn it starts
     folder    the folder of a skill's files
-    harmless  the head of its file only describes and limits
+    harmless  the head of its file neither grants tools nor adds hooks
     hidden    it works but is not listed
+    forks     it runs in a subagent (`context: fork`), of the kind `agent` if there is such a kind
     """
 
     name: str
@@ -46,6 +49,10 @@ class Command(Struct, frozen=True):
     for_model: bool = True
     """Whether the model may load the skill by itself."""
     for_user: bool = True
+    forks: bool = False
+    agent: str = ""
+    has_description: bool = True
+    """False if its description is only the beginning of its text."""
 
     @property
     def is_skill(self) -> bool:
@@ -79,8 +86,8 @@ def skills_in(source: Source, folder: str = "skills", *, prefix: str = "") -> It
 
 
 def _command(name: str, head: JsonObject, body: str, source: Source, *, folder: str = "") -> Command:
-    plain = without_powers(head)
-    harmless, head = plain == head, head if source.trusted else plain
+    harmless = not _POWERS & head.keys()
+    head = head if source.trusted else without_powers(head)
     about = head.get("description") or next((line for line in body.splitlines() if line.strip(" #")), "")
     return Command(
         name,
@@ -95,6 +102,9 @@ def _command(name: str, head: JsonObject, body: str, source: Source, *, folder: 
         source=source.scope,
         for_model=head.get("disable-model-invocation") is not True,
         for_user=head.get("user-invocable") is not False,
+        forks=head.get("context") == "fork",
+        agent=str(head.get("agent") or ""),
+        has_description=any(head.get(key) for key in ("description", "when_to_use", "when-to-use")),
     )
 
 

@@ -95,8 +95,8 @@ class Commands:
         return [command.name for command in self._listed()]
 
     def skill_names(self) -> list[str]:
-        """For the init line."""
-        return [skill.name for skill in self.skills()]
+        """For the init line, which as in the CLI leaves out skills without a description."""
+        return [skill.name for skill in self.skills() if skill.has_description]
 
     def listed(self) -> list[JsonObject]:
         """For the answer to initialize."""

@@ -71,7 +71,7 @@ Answer with the message alone, and do not commit."""
 
 COMMANDS: Final = (
     Command("init", "Write a CLAUDE.md for this folder", body=_INIT, builtin=True),
-    Command("review", "Review a change", "[pull request]", body=_REVIEW, builtin=True),
+    Command("review", "Review a change", "[pull request]", body=_REVIEW, builtin=True, forks=True),
     Command("security-review", "Look for holes that changes open", "[what to mind]", body=_SECURITY, builtin=True),
     Command("pr-comments", "Show the remarks on a pull request", "[pull request]", body=_PR_COMMENTS, builtin=True),
     Command("release-notes", "Write release notes from the history", "[range]", body=_RELEASE_NOTES, builtin=True),

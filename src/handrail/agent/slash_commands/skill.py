@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from msgspec import Meta, Struct
 
 from handrail.agent.slash_commands.expansion import expansion_of
-from handrail.agent.tools.base import Outcome, Tool, ToolFailed
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed
 
 if TYPE_CHECKING:
     from handrail.agent.extensions.command import Command
     from handrail.agent.slash_commands.commands import Commands
     from handrail.agent.tools.desk import Desk
 
-__all__ = ["Skill", "SkillInput"]
+__all__ = ["Report", "Skill", "SkillInput"]
 
 LISTED: Final = 15_000
 """Characters of names and descriptions that go into every request."""
@@ -31,16 +32,30 @@ class SkillInput(Struct, frozen=True):
     args: Annotated[str, Meta(description="Arguments for the skill")] = ""
 
 
+class Report(Struct, frozen=True):
+    """The last message of a subagent that ran a skill."""
+
+    agent_id: str
+    text: str
+
+
+Fork = Callable[["Command", str, "Desk"], Awaitable[Report]]
+"""Runs a skill in a subagent: the skill, its text with the arguments, and the desk of the call."""
+
+
 class Skill(Tool[SkillInput]):
-    """Loads a skill. Its grants and shell lines are for a user who calls it; the model gets the text alone."""
+    """Loads a skill, or runs it in a subagent (`context: fork`).
+
+    Its grants are for the thread of the call, until the turn ends. Its shell lines run only if the user calls it.
+    """
 
     name = "Skill"
     Input = SkillInput
     strict = False
     concurrent: ClassVar[bool] = True
 
-    def __init__(self, commands: Commands) -> None:
-        self._commands = commands
+    def __init__(self, commands: Commands, fork: Fork) -> None:
+        self._commands, self._fork = commands, fork
 
     @property
     def description(self) -> str:  # type: ignore[override]
@@ -55,7 +70,7 @@ class Skill(Tool[SkillInput]):
         return f"Load the skill {given.skill}"
 
     def is_harmless(self, given: SkillInput) -> bool:
-        """A skill without powers is text, which can run nothing by itself."""
+        """A skill without powers is text: its calls need the same permissions as without it."""
         return self._find(given.skill).harmless
 
     async def check(self, given: SkillInput, desk: Desk) -> None:
@@ -70,9 +85,15 @@ class Skill(Tool[SkillInput]):
 
     async def run(self, given: SkillInput, desk: Desk) -> Outcome:
         skill = self._find(given.skill)
-        text = expansion_of(skill, given.args).text
-        detail = {"success": True, "commandName": skill.name}
-        return Outcome(f"Launching skill: {skill.name}", detail, follow_up=text)
+        expansion = expansion_of(skill, given.args)
+        detail: JsonObject = {"success": True, "commandName": skill.name}
+        if skill.forks:
+            report = await self._fork(skill, expansion.text, desk)
+            detail |= {"status": "forked", "agentId": report.agent_id, "result": report.text}
+            return Outcome(f'Skill "{skill.name}" completed (forked execution).\n\nResult:\n{report.text}', detail)
+        if expansion.grants:
+            detail["allowedTools"] = list(expansion.grants)
+        return Outcome(f"Launching skill: {skill.name}", detail, follow_up=expansion.text, grants=expansion.grants)
 
 
 def _within(rows: list[str]) -> str:

@@ -33,6 +33,8 @@ class Outcome(msgspec.Struct, frozen=True):
     is_error: bool = False
     follow_up: str = ""
     """A text that follows the result as a message of the agent itself."""
+    grants: tuple[str, ...] = ()
+    """Allow rules for the rest of the turn, in the thread of the call alone."""
 
 
 class ToolFailed(PeerError):
