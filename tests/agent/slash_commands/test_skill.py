@@ -47,6 +47,7 @@ async def test_skills_are_listed_for_the_model(tmp_path: Path) -> None:
         description = host.engine.toolbox().offered()["Skill"].description
         assert "- tea: How to make tea" in description
         assert "- plain: No head" in description
+        assert "- when: Tea time - at five" in description
         assert "quiet" not in description
 
 

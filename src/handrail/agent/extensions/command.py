@@ -51,6 +51,8 @@ class Command(Struct, frozen=True):
     for_user: bool = True
     forks: bool = False
     agent: str = ""
+    when: str = ""
+    """When the model should load it."""
     has_description: bool = True
     """False if its description is only the beginning of its text."""
 
@@ -89,6 +91,7 @@ def _command(name: str, head: JsonObject, body: str, source: Source, *, folder: 
     harmless = not _POWERS & head.keys()
     head = head if source.trusted else without_powers(head)
     about = head.get("description") or next((line for line in body.splitlines() if line.strip(" #")), "")
+    when = str(head.get("when_to_use") or head.get("when-to-use") or "")[:1000]
     return Command(
         name,
         str(about).strip(" #")[:1000],
@@ -104,7 +107,8 @@ def _command(name: str, head: JsonObject, body: str, source: Source, *, folder: 
         for_user=head.get("user-invocable") is not False,
         forks=head.get("context") == "fork",
         agent=str(head.get("agent") or ""),
-        has_description=any(head.get(key) for key in ("description", "when_to_use", "when-to-use")),
+        when=when,
+        has_description=bool(head.get("description") or when),
     )
 
 

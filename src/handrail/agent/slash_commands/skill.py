@@ -60,7 +60,10 @@ class Skill(Tool[SkillInput]):
     @property
     def description(self) -> str:  # type: ignore[override]
         """The description, with a list of the current skills."""
-        rows = [f"- {skill.name}: {skill.description}" for skill in self._skills().values()]
+        rows = [
+            f"- {skill.name}: {skill.description}{f' - {skill.when}' if skill.when else ''}"
+            for skill in self._skills().values()
+        ]
         return f"{_ABOUT}\n\nSkills:\n{_within(rows)}" if rows else f"{_ABOUT}\n\nNo skills are available now."
 
     def _skills(self) -> dict[str, Command]:
