@@ -35,6 +35,25 @@ def test_tools_are_split_at_commas_and_blanks_outside_parentheses() -> None:
     assert given.allowed_tools == ("Bash(git log:*, x)", "Read", "Edit", "Glob")
 
 
+@pytest.mark.parametrize(
+    ("words", "rules"),
+    [
+        (["Bash(npm:*", "Write"], ("Bash(npm:*", "Write")),
+        (["Bash(npm:*,Write"], ("Bash(npm:*,Write",)),
+        (["Bash(npm:* Write"], ("Bash(npm:* Write",)),
+        (["Bash(npm (a", "Write"], ("Bash(npm (a", "Write")),
+        (["Bash(npm (a b)),Write"], ("Bash(npm (a b))", "Write")),
+        (["Bash)", "Write"], ("Bash)", "Write")),
+    ],
+)
+@pytest.mark.parametrize("flag", ["--allowedTools", "--disallowedTools"])
+def test_a_rule_with_an_open_bracket_does_not_become_a_rule_for_the_whole_tool(
+    flag: str, words: list[str], rules: tuple[str, ...]
+) -> None:
+    given = read_arguments([flag, *words])
+    assert given.allowed_tools + given.disallowed_tools == rules
+
+
 def test_an_empty_list_of_tools_differs_from_no_list() -> None:
     assert read_arguments(["--tools", ""]).tools == ()
     assert read_arguments([]).tools is None

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from handrail.agent.errors import Refused
 from handrail.agent.flags import EFFORTS, FLAGS, SUBCOMMANDS, Flag
+from handrail.permissions.rules.rule import split_rules
 
 __all__ = ["VERSION", "Arguments", "is_subcommand", "quickly", "read_arguments"]
 
@@ -114,11 +115,6 @@ class Arguments(Struct, frozen=True):
         return None if self.setting_sources is None else tuple(map(str.strip, self.setting_sources.split(",")))
 
 
-def _names(text: str) -> list[str]:
-    """Split names at commas and blanks outside parentheses: `Bash(a, b),Read`."""
-    return re.findall(r"(?:[^\s,()]|\([^()]*(?:\([^()]*\)[^()]*)*\))+", text)
-
-
 def is_subcommand(argv: Sequence[str]) -> bool:
     """Whether the words are a sub-command such as `mcp list`. With --print they are a prompt, as in the CLI."""
     return bool(argv) and argv[0] in SUBCOMMANDS and not {"-p", "--print"} & set(argv)
@@ -172,7 +168,7 @@ def _notices(fields: dict[str, Any]) -> list[str]:
 
 _CONVERT: Final[dict[str, Callable[[Any], Any]]] = {
     "list": tuple,
-    "names": lambda words: tuple(name for word in words for name in _names(word)),
+    "names": lambda words: tuple(name for word in words for name in split_rules(word)),
 }
 
 

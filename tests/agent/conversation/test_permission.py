@@ -115,6 +115,29 @@ async def test_invalid_permission_updates_are_ignored(tmp_path: Path) -> None:
         assert host.engine.session.mode == "default"
 
 
+@pytest.mark.parametrize(
+    "broken", [{"type": "no such type"}, {**SESSION_RULE, "destination": "mars"}, {"type": "setMode", "mode": "plan"}]
+)
+async def test_one_invalid_update_invalidates_the_others_of_its_answer(tmp_path: Path, broken: Any) -> None:
+    script = Script.of(tool_use("Bash", command="touch x"), tool_use("Bash", command="touch y"), text("ok"))
+    async with stage(tmp_path, script) as host:
+        updates = [SESSION_RULE, broken]
+        host.answers["can_use_tool"] = lambda request: {"behavior": "allow", "updatedPermissions": updates}
+        await host.turn("go")
+        assert len(host.requests("can_use_tool")) == 2
+        assert (tmp_path / "project" / "y").exists()
+
+
+async def test_a_mode_that_is_not_available_does_not_affect_other_updates(tmp_path: Path) -> None:
+    script = Script.of(tool_use("Bash", command="touch x"), tool_use("Bash", command="touch y"), text("ok"))
+    async with stage(tmp_path, script) as host:
+        updates = [{"type": "setMode", "mode": "bypassPermissions", "destination": "session"}, SESSION_RULE]
+        host.answers["can_use_tool"] = lambda request: {"behavior": "allow", "updatedPermissions": updates}
+        await host.turn("go")
+        assert len(host.requests("can_use_tool")) == 1
+        assert host.engine.session.mode == "default"
+
+
 async def test_a_hook_answers_instead_of_the_host(tmp_path: Path) -> None:
     async with stage(tmp_path, TOUCH) as host:
         host.answers.pop("can_use_tool")

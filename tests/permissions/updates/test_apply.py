@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from handrail.permissions.circumstances import Circumstances
 from handrail.permissions.paths.matching import Anchors, Resolved
 from handrail.permissions.rules.rule import Rule, SourcedRule, parse_rule, read_rules
-from handrail.permissions.updates.apply import UpdateRefused, apply, apply_all, rules_of
+from handrail.permissions.updates.apply import UpdateRefused, apply, apply_all, read_updates, rules_of
 from handrail.schema.permission_types import PermissionRuleValue, PermissionUpdate
 
 ANCHORS = Anchors(cwd="/w/proj", project="/w/proj", home="/w/home", additional=("/extra",))
@@ -155,3 +155,59 @@ def test_a_rule_of_an_update_reads_back_as_itself_or_is_refused(tool: str, conte
         return
     assert found == SourcedRule(rule=Rule(tool, content), behavior="allow", scope="session")
     assert parse_rule(str(found.rule)) == Rule(tool, content)
+
+
+TOUCH = {
+    "type": "addRules",
+    "behavior": "allow",
+    "destination": "session",
+    "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        TOUCH,
+        {**TOUCH, "more": 1},
+        {**TOUCH, "type": "removeRules", "behavior": "deny", "destination": "cliArg"},
+        {**TOUCH, "type": "replaceRules", "behavior": "ask", "destination": "localSettings", "rules": []},
+        {**TOUCH, "rules": [{"toolName": "Bash"}]},
+        {"type": "setMode", "mode": "bypassPermissions", "destination": "session"},
+        {"type": "addDirectories", "directories": ["/a"], "destination": "userSettings"},
+        {"type": "removeDirectories", "directories": [], "destination": "projectSettings"},
+    ],
+)
+def test_updates_with_all_their_fields_are_read(item: dict[str, Any]):
+    assert [one.type for one in read_updates([TOUCH, item])] == ["addRules", item["type"]]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        None,
+        5,
+        {},
+        {"type": "nonsense", "destination": "session"},
+        {**TOUCH, "behavior": "perhaps"},
+        {**TOUCH, "destination": "mars"},
+        {**TOUCH, "destination": "policySettings"},
+        {**TOUCH, "destination": "command"},
+        {**TOUCH, "rules": "Bash"},
+        {**TOUCH, "rules": [{"ruleContent": "touch:*"}]},
+        {**TOUCH, "rules": [{"toolName": "Bash", "ruleContent": None}]},
+        *({name: value for name, value in TOUCH.items() if name != missing} for missing in TOUCH),
+        {"type": "setMode", "destination": "session"},
+        {"type": "setMode", "mode": "nonsense", "destination": "session"},
+        {"type": "addDirectories", "directories": 5, "destination": "session"},
+        {"type": "addDirectories", "destination": "session"},
+    ],
+)
+@pytest.mark.parametrize("last", [True, False])
+def test_one_invalid_update_invalidates_all(item: Any, last: bool):
+    assert read_updates([TOUCH, item] if last else [item, TOUCH]) == []
+
+
+@pytest.mark.parametrize("items", [None, "yes", {}, 5])
+def test_updates_that_are_no_list_are_none(items: Any):
+    assert read_updates(items) == []

@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,8 +24,7 @@ from handrail.permissions.decide import decide, with_hook
 from handrail.permissions.modes import class_of
 from handrail.permissions.paths.patterns import escape
 from handrail.permissions.rules.rule import Behavior, Rule, SourcedRule
-from handrail.permissions.updates.apply import UpdateRefused
-from handrail.schema.permission_types import PermissionUpdate
+from handrail.permissions.updates.apply import UpdateRefused, read_updates
 
 __all__ = ["Permission", "Verdict"]
 
@@ -291,13 +289,15 @@ class Permission:
         return replace(verdict, input=verdict.input or edited) if verdict.allowed else verdict
 
     async def _update(self, updates: Any) -> bool:
-        """Apply the permission updates of an answer, except invalid ones. Returns whether any outlives the session."""
+        """Apply the permission updates of an answer. Returns whether any outlives the session.
+
+        Valid updates that this session refuses, such as a mode that is not available, do not affect the others.
+        """
         lasting = False
-        for item in cast("list[Any]", updates) if isinstance(updates, list) else ():
+        for update in read_updates(updates):
             try:
-                update = msgspec.convert(item, PermissionUpdate)
                 self._session.apply(update)
-            except (msgspec.ValidationError, UpdateRefused):
+            except UpdateRefused:
                 continue
             lasting = lasting or update.destination != "session"
             if update.type == "setMode":

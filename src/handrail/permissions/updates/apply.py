@@ -6,29 +6,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
+import msgspec
 from msgspec import structs
 
 from handrail.errors import CallerError
 from handrail.permissions.modes import MODES
 from handrail.permissions.paths.names import absolute, oddity, shown
 from handrail.permissions.rules.rule import Behavior, Rule, RuleError, Scope, SourcedRule, parse_rule
-from handrail.schema.permission_types import PermissionRuleValue, PermissionUpdate
+from handrail.schema.permission_types import (
+    UPDATE_FIELDS,
+    PermissionRuleValue,
+    PermissionUpdate,
+    PermissionUpdateDestination,
+)
 
 if TYPE_CHECKING:
     from handrail.permissions.circumstances import Circumstances, World
 
-__all__ = ["FILE_SCOPES", "MEMORY_SCOPES", "READ_ONLY_SCOPES", "UpdateRefused", "apply", "apply_all", "rules_of"]
+__all__ = [
+    "FILE_SCOPES",
+    "MEMORY_SCOPES",
+    "READ_ONLY_SCOPES",
+    "UpdateRefused",
+    "apply",
+    "apply_all",
+    "read_updates",
+    "rules_of",
+]
 
 MEMORY_SCOPES: Final[frozenset[Scope]] = frozenset({"session", "cliArg", "command"})
 FILE_SCOPES: Final[frozenset[Scope]] = frozenset({"localSettings", "projectSettings", "userSettings"})
 READ_ONLY_SCOPES: Final[frozenset[Scope]] = frozenset({"policySettings", "flagSettings"})
 _BEHAVIORS: Final = frozenset(get_args(Behavior))
+_DESTINATIONS: Final = frozenset(get_args(PermissionUpdateDestination))
 
 
 class UpdateRefused(CallerError, ValueError):
     """The update cannot be carried out; the text says why. Nothing of it took effect."""
+
+
+def read_updates(items: Any) -> list[PermissionUpdate]:
+    """Read the updates of an answer. One invalid update invalidates them all: who sent it may have meant less.
+
+    Nothing has a default here: a missing field or a content of null could mean more than was granted.
+    """
+    try:
+        updates = msgspec.convert(items, list[PermissionUpdate])
+    except msgspec.ValidationError:
+        return []
+    return updates if all(map(_is_complete, items, updates)) else []
+
+
+def _is_complete(item: dict[str, Any], update: PermissionUpdate) -> bool:
+    fields = UPDATE_FIELDS.get(item.get("type", ""))
+    return (
+        fields is not None
+        and all(name in item for name in fields)
+        and item.get("destination") in _DESTINATIONS
+        and ("behavior" not in fields or update.behavior in _BEHAVIORS)
+        and ("mode" not in fields or update.mode in MODES)
+        and all(rule.get("ruleContent", "") is not None for rule in item.get("rules", ()))
+    )
 
 
 def apply(circumstances: Circumstances, update: PermissionUpdate, world: World | None = None) -> Circumstances:
