@@ -26,7 +26,55 @@ def at(name: str, **more: Any) -> Resolved:
 
 
 def judged(resolved: Resolved, use: Use, mode: str = "default", *, bypass: bool = False, **texts: Any) -> Step:
-    return judge_access(resolved, use, circumstances(mode, bypass=bypass, **texts))
+    tool = "Read" if use == "read" else "Edit"
+    return judge_access(resolved, use, circumstances(mode, bypass=bypass, **texts), tool)
+
+
+@pytest.mark.parametrize(
+    ("rule", "granted"),
+    [
+        ("Read", ["Read"]),
+        ("Read(a)", ["Read", "Glob", "Grep", ""]),
+        ("Read(*)", ["Read"]),
+        ("Glob", ["Glob"]),
+        ("Glob(a)", []),
+        ("Grep(a)", []),
+        ("Edit(a)", []),
+        ("Read(a", []),
+    ],
+)
+def test_which_tools_an_allow_rule_lets_read_a_file(rule: str, granted: list[str]):
+    now = circumstances(allow=[rule.replace("(a", "(//elsewhere/a")])
+    tools = ["Read", "Glob", "Grep", ""]
+    inside, outside = at("a"), at("/elsewhere/a")
+    assert [tool for tool in tools if judge_access(inside, "read", now, tool).behavior == "allow"] == tools
+    wide = [] if rule == "Read(*)" else granted
+    assert [tool for tool in tools if judge_access(outside, "read", now, tool).behavior == "allow"] == wide
+
+
+@pytest.mark.parametrize(
+    ("rule", "granted"),
+    [
+        ("Edit", ["Edit"]),
+        ("Edit(a)", ["Edit", "Write", "NotebookEdit", ""]),
+        ("Edit(*)", ["Edit"]),
+        ("Edit(**)", ["Edit", "Write", "NotebookEdit", ""]),
+        ("Write", ["Write"]),
+        ("Write(a)", []),
+        ("Write(*)", ["Write"]),
+        ("Write(**)", []),
+        ("NotebookEdit", ["NotebookEdit"]),
+        ("NotebookEdit(a)", []),
+        ("MultiEdit", []),
+        ("MultiEdit(a)", []),
+        ("Read(a)", []),
+        ("Edit(a", []),
+    ],
+)
+def test_which_tools_an_allow_rule_lets_change_a_file(rule: str, granted: list[str]):
+    now = circumstances(allow=[rule])
+    tools = ["Edit", "Write", "NotebookEdit", ""]
+    assert [tool for tool in tools if judge_access(at("a"), "write", now, tool).behavior == "allow"] == granted
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,7 @@ def test_updates_with_all_their_fields_are_read(item: dict[str, Any]):
         *({name: value for name, value in TOUCH.items() if name != missing} for missing in TOUCH),
         {"type": "setMode", "destination": "session"},
         {"type": "setMode", "mode": "nonsense", "destination": "session"},
+        {"type": "setMode", "mode": "delegate", "destination": "session"},
         {"type": "addDirectories", "directories": 5, "destination": "session"},
         {"type": "addDirectories", "destination": "session"},
     ],

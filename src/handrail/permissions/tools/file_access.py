@@ -31,20 +31,20 @@ _TOOLS: Final[dict[Use, str]] = {"read": "Read", "write": "Edit"}
 
 
 def judge_access(resolved: Resolved, use: Use, circumstances: Circumstances, tool: str = "") -> Step:
-    """Judge one file. `tool` is the file tool in use, if it is one."""
-    tool = tool or _TOOLS[use]
+    """Judge one file. `tool` is the file tool in use; without it, a command uses the file."""
     path = resolved.real or resolved.lexical
 
     def step(behavior: Behavior, reason: str, kind: str, rule: SourcedRule | None = None) -> Step:
         blocked = path if behavior != "allow" else None
         return Step(behavior, reason, kind, rule, blocked, subject=f"{use} {shown(resolved.asked)}")
 
+    allowing = _allowing(resolved, use, tool, circumstances)
+    tool = tool or _TOOLS[use]
     if why := is_refused(resolved):
         return step("deny", f"{shown(resolved.asked)} is never opened: {why}", "safetyCheck")
     if rule := rule_on_path(resolved, "deny", tool, circumstances):
         return step("deny", f"the rule {rule.rule} denies {shown(path)}", "rule", rule)
     mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
-    allowing = rule_on_path(resolved, "allow", tool, circumstances)
     if rule := rule_on_path(resolved, "ask", tool, circumstances):
         return step("ask", f"the rule {rule.rule} asks about {shown(path)}", "rule", rule)
     if why := is_doubtful(resolved):
@@ -74,13 +74,28 @@ def _permission(
     return "ask", f"in the mode {mode} a change of a file is asked for", "mode", None
 
 
+def _allowing(resolved: Resolved, use: Use, tool: str, circumstances: Circumstances) -> SourcedRule | None:
+    """The allow rule that covers the file, as the Claude CLI reads it.
+
+    A rule about paths has to name Read or Edit and holds for all tools that read or change files, and for commands. A
+    rule about a whole tool, or about `*`, holds for this tool only.
+    """
+    for rule in circumstances.rules:
+        named, content = rule.rule.tool, rule.rule.content
+        if rule.behavior != "allow" or rule.broken or named != (_TOOLS[use] if content not in (None, "*") else tool):
+            continue
+        if content is None or allows(content, resolved, circumstances.anchors):
+            return rule
+    return None
+
+
 def path_rules(circumstances: Circumstances, behavior: Behavior, tool: str) -> Iterator[SourcedRule]:
-    """The rules about files that bear on this tool.
+    """The deny or ask rules about files that bear on this tool.
 
     A file that may not be read may not be changed either, and a path that is forbidden to one tool that writes is
     forbidden to all, including commands."""
     yield from rules_about(circumstances.rules, behavior, tool)
-    if behavior == "allow" or class_of(tool) != "edit":
+    if class_of(tool) != "edit":
         return
     for rule in circumstances.rules:
         named = rule.rule.tool
@@ -92,11 +107,10 @@ def path_rules(circumstances: Circumstances, behavior: Behavior, tool: str) -> I
 
 
 def rule_on_path(resolved: Resolved, behavior: Behavior, tool: str, circumstances: Circumstances) -> SourcedRule | None:
-    """The first rule of this behaviour that covers the file. A deny that cannot be read asks about every file."""
-    covers = allows if behavior == "allow" else denies
+    """The first deny or ask rule that covers the file. A deny that cannot be read asks about every file."""
     for rule in path_rules(circumstances, behavior, tool):
         content = rule.rule.content
-        if content is None or covers(content, resolved, circumstances.anchors) or (rule.broken and behavior == "ask"):
+        if content is None or denies(content, resolved, circumstances.anchors) or (rule.broken and behavior == "ask"):
             return rule
     return _broken(circumstances, tool) if behavior == "ask" else None
 

@@ -17,6 +17,7 @@ from handrail.permissions.paths.names import absolute, oddity, shown
 from handrail.permissions.rules.rule import Behavior, Rule, RuleError, Scope, SourcedRule, parse_rule
 from handrail.schema.permission_types import (
     UPDATE_FIELDS,
+    PermissionMode,
     PermissionRuleValue,
     PermissionUpdate,
     PermissionUpdateDestination,
@@ -40,6 +41,7 @@ MEMORY_SCOPES: Final[frozenset[Scope]] = frozenset({"session", "cliArg", "comman
 FILE_SCOPES: Final[frozenset[Scope]] = frozenset({"localSettings", "projectSettings", "userSettings"})
 READ_ONLY_SCOPES: Final[frozenset[Scope]] = frozenset({"policySettings", "flagSettings"})
 _BEHAVIORS: Final = frozenset(get_args(Behavior))
+_WIRE_MODES: Final = frozenset(get_args(PermissionMode))
 _DESTINATIONS: Final = frozenset(get_args(PermissionUpdateDestination))
 
 
@@ -66,7 +68,7 @@ def _is_complete(item: dict[str, Any], update: PermissionUpdate) -> bool:
         and all(name in item for name in fields)
         and item.get("destination") in _DESTINATIONS
         and ("behavior" not in fields or update.behavior in _BEHAVIORS)
-        and ("mode" not in fields or update.mode in MODES)
+        and ("mode" not in fields or update.mode in _WIRE_MODES)
         and all(rule.get("ruleContent", "") is not None for rule in item.get("rules", ()))
     )
 
