@@ -51,6 +51,7 @@ def ask_for(
     can_prompt: bool = True,
     bypass_available: bool | None = None,
     trusted: bool = True,
+    reads: bool = False,
     **texts: Sequence[str],
 ) -> Decision:
     """Decide one use of a tool under rules given as allow=, deny=, ask=."""
@@ -61,6 +62,7 @@ def ask_for(
         bypass_available=mode == "bypassPermissions" if bypass_available is None else bypass_available,
         can_prompt=can_prompt,
         trusted=trusted,
+        reads=reads,
     )
     return decide(tool, given, circumstances, Disk())
 

@@ -64,6 +64,8 @@ class Circumstances(Struct, frozen=True):
     """Caged commands will run in the cage, so commands that are harmless only there are allowed."""
     folder: str = ""
     """The folder of the shell, if an earlier command left the working folder with `cd`. Rules still mean the latter."""
+    reads: bool = False
+    """The server of an MCP tool says that the tool only reads."""
 
 
 class Step(Struct, frozen=True):

@@ -269,6 +269,7 @@ class _Call:
             self.desk.paths if class_of(tool.name) in ("read", "edit") else None,
             self.desk.cwd if self.desk.cwd != self.desk.project else "",
             harmless=tool.is_harmless(given),
+            reads=class_of(tool.name) == "mcp" and tool.concurrent,
         )
 
     async def _permit(self, tool: Tool[Any], given: Any, hook: HookResult) -> Verdict:

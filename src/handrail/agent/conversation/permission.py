@@ -84,6 +84,8 @@ class Question(Struct, frozen=True):
     """The current folder of the shell, if it left the working folder."""
     harmless: bool = False
     """Runs unless a rule says otherwise."""
+    reads: bool = False
+    """It is a call of an MCP tool that only reads."""
 
 
 class Permission:
@@ -155,7 +157,8 @@ class Permission:
     def _decide(self, question: Question, input: JsonObject) -> Decision:
         circumstances = self._in_mode(self._session.circumstances_for(question.tool, input))
         own = [SourcedRule(Rule(question.tool), "allow", "session")] if question.harmless else []
-        circumstances = replace(circumstances, rules=(*circumstances.rules, *self._output_rules(), *self.granted, *own))
+        rules = (*circumstances.rules, *self._output_rules(), *self.granted, *own)
+        circumstances = replace(circumstances, rules=rules, reads=question.reads)
         if class_of(question.tool) == "execute":
             from handrail.cage.guards import find_guard  # imported late: a session that runs no command starts faster
 
