@@ -118,7 +118,14 @@ def test_decision_about_a_use_in_each_mode(use: str, expected: str):
 @pytest.mark.parametrize(
     ("tool", "given", "reads", "without", "allowed", "reason"),
     [
-        ("WebFetch", {"url": "https://a.com"}, False, "deny", "allow", "in the mode plan it needs a rule that allows it"),
+        (
+            "WebFetch",
+            {"url": "https://a.com"},
+            False,
+            "deny",
+            "allow",
+            "in the mode plan it needs a rule that allows it",
+        ),
         ("WebSearch", {"query": "x"}, False, "deny", "allow", "in the mode plan it needs a rule that allows it"),
         ("Skill", {"skill": "x"}, False, "deny", "allow", "in the mode plan it needs a rule that allows it"),
         ("mcp__s__t", {}, True, "deny", "allow", "in the mode plan it needs a rule that allows it"),

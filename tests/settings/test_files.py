@@ -204,6 +204,26 @@ def test_deny_rules_beside_a_value_of_the_wrong_kind_count(folder: Folder):
     assert [(rule.behavior, rule.text) for rule in file.rule_texts()] == [("deny", "Bash(rm:*)"), ("ask", "Write")]
 
 
+@pytest.mark.parametrize("odd", [5, None, True, {"a": "Bash"}, ["Bash"]])
+def test_an_allow_rule_that_is_no_text_is_reported_and_the_others_count(folder: Folder, odd: object):
+    path = folder.put("s.json", {"permissions": {"allow": [odd, "Read"], "deny": ["Write"]}, "model": "m"})
+    file = read(path)
+    assert [(rule.behavior, rule.text) for rule in file.rule_texts()] == [("deny", "Write"), ("allow", "Read")]
+    assert [str(problem) for problem in file.problems] == [
+        f"{path}:4:7: this allow rule is ignored: write it in quotes"
+    ]
+    assert (file.broken, file.values["model"]) == (False, "m")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{"allow": "Read"}, {"allow": {"a": "Read"}}, {"allow": ["Read"], "deny": [5]}, {"allow": ["Read"], "ask": [{}]}],
+)
+def test_a_refusal_that_is_no_text_or_a_list_that_is_none_breaks_the_file(folder: Folder, rules: object):
+    file = read(folder.put("s.json", {"permissions": rules}))
+    assert (file.broken, file.rule_texts()) == (True, [])
+
+
 def test_duplicate_key_breaks_the_file_and_both_restrict(folder: Folder):
     file = read(
         folder.put("s.json", '{"permissions": {"deny": ["A"]}, "permissions": {"deny": ["B"], "allow": ["C"]}}')
@@ -234,7 +254,7 @@ def test_policy_folder_depends_on_the_system(monkeypatch: pytest.MonkeyPatch):
 @given(st.binary(max_size=60) | st.tuples(st.integers(0, 120), st.binary(max_size=3)).map(damaged))
 def test_any_bytes_are_valid_or_broken_without_a_traceback(data: bytes):
     file = read_data(Place("userSettings", "f"), data)
-    assert file.broken == bool(file.problems)
+    assert file.problems or not file.broken
     assert all(rule.behavior != "allow" for rule in file.rule_texts()) or not file.broken
 
 

@@ -24,7 +24,7 @@ from handrail.platform import is_macos
 from handrail.settings.git_folders import inside_git, main_top
 from handrail.settings.json_tree import TWICE, JsonFault, Lines, Node, parse
 from handrail.settings.plain_file import LIMIT, Unreadable, read_bytes
-from handrail.settings.shapes import MCP_SHAPES, SETTINGS_SHAPES, misfits
+from handrail.settings.shapes import MCP_SHAPES, SETTINGS_SHAPES, misfits, odd_rules
 
 __all__ = [
     "Place",
@@ -75,7 +75,8 @@ class RuleText(msgspec.Struct, frozen=True):
 class SettingsFile(msgspec.Struct, frozen=True):
     """One file, read once: the same bytes are hashed, shown and put in force.
 
-    `data` is None for a missing file. A `broken` file has problems and grants nothing; `values` is then empty.
+    `data` is None for a missing file. A `broken` file has problems and grants nothing; `values` is then empty. A file
+    whose only problems are entries of the list of allow rules is not broken.
     """
 
     place: Place
@@ -113,11 +114,17 @@ class SettingsFile(msgspec.Struct, frozen=True):
         found = [
             RuleText(behavior, str(node.value), self.line_of(node))
             for behavior in _BEHAVIORS
-            if behavior != "allow" or not self.broken
-            for node in _texts(self.tree, "permissions", behavior)
+            for node in self._rule_nodes(self.tree, behavior)
         ]
         read = {(rule.behavior, rule.text) for rule in found}
         return found + [rule for rule in self.remembered if (rule.behavior, rule.text) not in read]
+
+    def _rule_nodes(self, tree: Node, behavior: Behavior) -> list[Node]:
+        """The rules of one behaviour. Text inside of an odd entry may restrict, but allows nothing."""
+        if behavior != "allow":
+            return _texts(tree, "permissions", behavior)
+        allow = None if self.broken else tree.at("permissions", "allow")
+        return [] if allow is None else [item for item in allow.items or () if isinstance(item.value, str)]
 
 
 _BEHAVIORS: tuple[Behavior, ...] = ("deny", "ask", "allow")
@@ -218,8 +225,10 @@ def _parsed(file: SettingsFile) -> SettingsFile:
     except JsonFault as fault:
         return _broken(file, fault.partial, fault.problem, fault.offset)
     shapes = MCP_SHAPES if file.place.kind == "mcp" else SETTINGS_SHAPES
-    problems = tuple(_problem(file, node, text) for node, text in misfits(tree, shapes))
-    return msgspec.structs.replace(file, tree=tree, problems=problems, broken=bool(problems))
+    wrong = misfits(tree, shapes)
+    odd = odd_rules(tree) if file.place.kind == "settings" else []
+    problems = tuple(_problem(file, node, text) for node, text in (*wrong, *odd))
+    return msgspec.structs.replace(file, tree=tree, problems=problems, broken=bool(wrong))
 
 
 def _broken(file: SettingsFile, tree: Node | None, text: str, offset: int | None = None) -> SettingsFile:

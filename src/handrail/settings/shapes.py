@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from handrail.settings.json_tree import Node
 
-__all__ = ["MCP_SHAPES", "SETTINGS_SHAPES", "Shape", "misfits"]
+__all__ = ["MCP_SHAPES", "SETTINGS_SHAPES", "Shape", "misfits", "odd_rules"]
 
 
 def _is_text(node: Node) -> bool:
@@ -15,6 +15,10 @@ def _is_text(node: Node) -> bool:
 
 def _is_object(node: Node) -> bool:
     return node.members is not None
+
+
+def _is_list(node: Node) -> bool:
+    return node.items is not None
 
 
 def _is_list_of_texts(node: Node) -> bool:
@@ -46,7 +50,8 @@ _SERVERS: Shape = (("mcpServers",), _is_objects, "an object of servers, each an 
 SETTINGS_SHAPES: tuple[Shape, ...] = (
     ((), _is_object, "an object"),
     (("permissions",), _is_object, "an object"),
-    (("permissions", "allow"), _is_list_of_texts, "a list of rules in quotes"),
+    # An entry of another kind allows nothing and is only reported. In the other lists it could have meant anything.
+    (("permissions", "allow"), _is_list, "a list of rules in quotes"),
     (("permissions", "deny"), _is_list_of_texts, "a list of rules in quotes"),
     (("permissions", "ask"), _is_list_of_texts, "a list of rules in quotes"),
     (("permissions", "additionalDirectories"), _is_list_of_paths, "a list of paths in quotes"),
@@ -67,6 +72,13 @@ def misfits(tree: Node, shapes: Sequence[Shape]) -> list[tuple[Node, str]]:
         for keys, fits, wanted in shapes
         if (node := tree.at(*keys)) is not None and not fits(node)
     ]
+
+
+def odd_rules(tree: Node) -> list[tuple[Node, str]]:
+    """The entries of the list of allow rules that are not rules, with the reason."""
+    allow = tree.at("permissions", "allow")
+    items = () if allow is None else allow.items or ()
+    return [(item, "this allow rule is ignored: write it in quotes") for item in items if not _is_text(item)]
 
 
 def _name(keys: tuple[str, ...]) -> str:
