@@ -17,6 +17,8 @@ CWD = ANCHORS.cwd
         ("Bash", {"command": 7}, {"allow": ["Bash"]}, "deny", "other", "the command is missing", None, None),
         ("Write", {"file_path": ""}, {}, "deny", "other", "the path is missing", None, None),
         ("Write", {"file_path": None}, {}, "deny", "other", "the path is missing", None, None),
+        ("Read", {"file_path": ""}, {}, "deny", "other", "the path is missing", None, None),
+        ("LS", {"path": ""}, {}, "deny", "other", "the path is missing", None, None),
         (
             "Write",
             {"file_path": "a", "path": 7},
@@ -294,3 +296,14 @@ def test_the_mode_counts_for_what_is_suggested():
     assert [update.type for update in asked.suggestions] == ["addDirectories"]
     assert [update.type for update in ask_about("touch /x/a", mode="acceptEdits").suggestions] == []
     assert "setMode" in [update.type for update in ask_about("touch a").suggestions]
+
+
+@pytest.mark.parametrize(
+    ("tool", "pattern", "behavior"),
+    [("Glob", "*", "allow"), ("Grep", "x", "allow"), ("Glob", "/etc/*", "ask"), ("Glob", "../*", "ask")],
+)
+def test_an_empty_path_of_a_search_is_the_working_folder(tool: str, pattern: str, behavior: str):
+    found = ask_for(tool, {"pattern": pattern, "path": ""})
+    assert found == ask_for(tool, {"pattern": pattern})
+    assert found.behavior == behavior
+    assert ask_for(tool, {"pattern": pattern, "path": ""}, deny=["Read"]).behavior == "deny"

@@ -124,8 +124,10 @@ def _for_commands(judged: list[Judged], circumstances: Circumstances, world: Wor
 
 def _file(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
     use: Use = "write" if class_of(tool) == "edit" else "read"
-    # Tools differ in the field they use, so every field that is given must pass.
-    given = [input[name] for name in _PATH_FIELDS if input.get(name) is not None] or ([] if use == "write" else ["."])
+    # Tools differ in the field they use, so every field that is given must pass. To a search, an empty path is the
+    # working folder.
+    unset = (None, "") if tool in ("Glob", "Grep") else (None,)
+    given = [input[name] for name in _PATH_FIELDS if input.get(name) not in unset] or ([] if use == "write" else ["."])
     paths = [path for path in given if isinstance(path, str) and path]
     if not paths or len(paths) != len(given):
         return [Step("deny", "the path is missing", subject=tool)], ()

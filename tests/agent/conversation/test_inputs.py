@@ -11,6 +11,8 @@ import pytest
 from handrail.agent.models.script import Script, ToolUse, text, tool_use
 from tests.agent.stage import StagedHost, hooks_for, stage
 
+_TASK = {"subject": "s", "description": "d", "metadata": {"a": 1}, "activeForm": "f"}
+
 
 async def played(folder: Path, call: ToolUse, *flags: str) -> StagedHost:
     """The host after one call that it allowed."""
@@ -41,6 +43,7 @@ def shown(host: StagedHost) -> dict[str, Any]:
         tool_use("Write", file_path="a.txt", path="b.txt", content="x"),
         tool_use("WebSearch", query="words", surprise=1),
         tool_use("Bash", command="touch x", timeout="soon"),
+        tool_use("Bash", command="touch x", timeout="1e3"),
         tool_use("Bash", command="touch x", run_in_background="no"),
         tool_use("Read", file_path="a.txt", limit="1.5"),
     ],
@@ -58,7 +61,7 @@ async def test_unknown_fields_and_wrong_types_are_refused(tmp_path: Path, call: 
     [
         (tool_use("Task", description="d", prompt="p", subagent_type="none", surprise=1), "subagent_type"),
         (tool_use("TaskCreate", subject="s", description="d", surprise=1), "subject"),
-        (tool_use("Monitor", command="true", description="d", surprise=1), "command"),
+        (tool_use("Monitor", command="true", description="d", surprise=1), "timeout_ms"),
     ],
     ids=["Task", "TaskCreate", "Monitor"],
 )
@@ -132,8 +135,90 @@ async def test_a_path_through_a_link_is_the_one_that_was_asked_about(tmp_path: P
 async def test_other_names_of_fields_are_understood(tmp_path: Path) -> None:
     host = await played(tmp_path, tool_use("Write", path="n.txt", content="x"))
     assert hooked(host) == {"file_path": str(tmp_path / "project" / "n.txt"), "content": "x"}
-    host = await played(tmp_path, tool_use("Edit", file_path="m.txt", old_str="", new_str="y"))
-    assert (hooked(host) or {})["new_string"] == "y"
+    host = await played(tmp_path, tool_use("Write", file_path="m.txt", file_text="x"))
+    assert hooked(host) == {"file_path": str(tmp_path / "project" / "m.txt"), "content": "x"}
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"old_string": "", "new_string": "y"}, {"replace_all": False}),
+        ({"old_string": "", "new_string": "y", "replace_all": "true"}, {"replace_all": True}),
+        ({"old_str": "", "new_str": "y"}, {"old_string": "", "new_string": "y", "replace_all": False}),
+        (
+            {"old_str": "x", "old_string": "", "new_str": "y"},
+            {"old_string": "", "new_string": "y", "replace_all": False},
+        ),
+    ],
+)
+async def test_an_edit_is_shown_with_all_its_fields(
+    tmp_path: Path, given: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    host = await played(tmp_path, tool_use("Edit", file_path="m.txt", **given))
+    fields = {name: value for name, value in given.items() if name in ("old_string", "new_string")} | meant
+    assert shown(host) == {"file_path": "m.txt", **fields}
+    assert hooked(host) == {"file_path": str(tmp_path / "project" / "m.txt"), **fields}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"old_str": "", "new_string": 5},
+        {"old_str": "", "new_str": "y", "surprise": 1},
+        {"old_str": ""},
+        {"old_string": "", "new_string": "y", "replace_all": None},
+        {"old_string": "", "new_string": "y", "replace_all": "yes"},
+    ],
+)
+async def test_an_invalid_edit_is_shown_as_it_was_written(tmp_path: Path, given: dict[str, Any]) -> None:
+    call = tool_use("Edit", file_path="m.txt", **given)
+    host = await played(tmp_path, call)
+    assert (shown(host), hooked(host)) == (call.input, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"description": "d"}, {"subject": "d", "description": "d"}),
+        ({"subject": "s"}, {"subject": "s", "description": "s"}),
+        ({"title": "s", "description": "d"}, {"subject": "s", "description": "d"}),
+        ({"content": "s"}, {"subject": "s", "description": "s"}),
+        ({"subject": "s", "description": "d", "activeForm": 1}, {"subject": "s", "description": "d"}),
+        ({"subject": "s", "description": "d", "activeForm": None}, {"subject": "s", "description": "d"}),
+        ({"subject": "s", "description": "d", "metadata": '{"a": 1}'}, {"subject": "s", "description": "d"}),
+        ({"subject": "s", "description": "d", "metadata": []}, {"subject": "s", "description": "d"}),
+        (_TASK, _TASK),
+    ],
+)
+async def test_a_task_is_created_from_what_is_valid(
+    tmp_path: Path, given: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    host = await played(tmp_path, tool_use("TaskCreate", **given), "--tools", "TaskCreate")
+    assert (shown(host), hooked(host)) == (given, meant)
+    assert not host.results_of_tools()[0]["is_error"]
+
+
+@pytest.mark.parametrize("given", [{}, {"subject": None, "description": "d"}, {"subject": "s", "description": 5}])
+async def test_a_task_without_texts_is_refused(tmp_path: Path, given: dict[str, Any]) -> None:
+    host = await played(tmp_path, tool_use("TaskCreate", **given), "--tools", "TaskCreate")
+    assert hooked(host) is None
+    assert host.results_of_tools()[0]["is_error"]
+
+
+@pytest.mark.parametrize("name", ["id", "task_id"])
+async def test_other_names_of_a_task_number_are_understood(tmp_path: Path, name: str) -> None:
+    host = await played(tmp_path, tool_use("TaskUpdate", status="pending", **{name: "1"}), "--tools", "TaskUpdate")
+    assert hooked(host) == {"taskId": "1", "status": "pending"}
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+async def test_reading_a_device_fails_before_anyone_is_asked(tmp_path: Path, path: str) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Read", file_path=path), text("ok"))) as host:
+        host.answers["hook_callback"] = lambda request: {}
+        await host.control("initialize", hooks=hooks_for("PreToolUse"))
+        result = await host.turn("go")
+        assert (hooked(host), result["permission_denials"]) == (None, [])
+        assert "cannot be read" in host.results_of_tools()[0]["content"]
 
 
 async def test_the_host_may_add_unknown_fields(tmp_path: Path) -> None:
@@ -164,4 +249,5 @@ async def test_an_empty_path_searches_the_working_directory(tmp_path: Path) -> N
     (tmp_path / "project" / "a.txt").write_text("one\n")
     for call in (tool_use("Grep", pattern="one", path=""), tool_use("Glob", pattern="*", path="")):
         host = await played(tmp_path, call, "--tools", "Grep,Glob")
+        assert (hooked(host), host.requests("can_use_tool")) == (call.input, [])
         assert "a.txt" in host.results_of_tools()[0]["content"]

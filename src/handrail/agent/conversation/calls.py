@@ -106,9 +106,7 @@ async def reject_open_calls(thread: Thread) -> None:
 def repaired_input(thread: Thread, name: str, input: JsonObject) -> JsonObject:
     """The input of a call with numbers and other values that the model wrote as strings."""
     tool = _find(thread.tools(), name)
-    if tool is None:
-        return input
-    return {name: input[name] if name in tool.kept_fields else value for name, value in tool.repaired(input).items()}
+    return input if tool is None else tool.in_conversation(input)
 
 
 async def _together(runs: list[Any]) -> None:
@@ -158,7 +156,7 @@ class _Call:
         if self.tool is None or unreadable(self.call):
             return True
         try:
-            return self.tool.is_concurrent(self.tool.read(self.input))
+            return self.tool.is_concurrent(self.tool.read(self._usual(self.tool)))
         except msgspec.ValidationError:
             return True
 

@@ -7,6 +7,7 @@ describes them, and unknown fields and wrong types are reported to the model.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Generator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["JsonObject", "Outcome", "StoppedByCage", "Tool", "ToolFailed", "explain_file_errors", "refused"]
 
 JsonObject = dict[str, Any]
+_EXPONENT = r"[^\[{\"]*[eE][+-]?\d+\s*"
+"""Numbers such as 1e3, which are not taken from a string."""
 Given = TypeVar("Given", bound=msgspec.Struct)
 
 
@@ -107,6 +110,11 @@ class Tool(Generic[Given]):
         types = {name: _types_of(cast("JsonObject", fields).get(name)) for name in input}
         return {name: _repaired(value, types[name]) for name, value in input.items()}
 
+    def in_conversation(self, input: JsonObject) -> JsonObject:
+        """The input of a call as the conversation shows it, to the host and to the model."""
+        repaired = self.repaired(input)
+        return {name: input[name] if name in self.kept_fields else value for name, value in repaired.items()}
+
     def renamed(self, input: JsonObject) -> JsonObject:
         """The input with the names that the tool uses."""
         names = {name: self.other_names.get(name, name) for name in input}
@@ -177,7 +185,7 @@ def _types_of(schema: Any) -> frozenset[str]:
 def _repaired(value: Any, types: frozenset[str]) -> Any:
     if isinstance(value, float) and value.is_integer() and "integer" in types:
         return int(value)
-    if not isinstance(value, str) or "string" in types:
+    if not isinstance(value, str) or "string" in types or re.fullmatch(_EXPONENT, value):
         return value
     try:
         found: Any = msgspec.json.decode(value)

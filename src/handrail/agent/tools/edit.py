@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, ValidationError
 
 from handrail.agent.patch import structured_patch
-from handrail.agent.tools.base import Outcome, Tool, ToolFailed, refused
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, refused
 from handrail.agent.tools.quotes import occurrences, replaced
 from handrail.agent.tools.text_file import (
     CHANGED,
@@ -34,6 +34,9 @@ _STALE: Final = (
 )
 
 
+_OLD_NAMES: Final = {"old_str": "old_string", "new_str": "new_string"}
+
+
 class EditInput(Struct, frozen=True):
     """A replacement in a file."""
 
@@ -58,7 +61,19 @@ renamed variable.
 - An empty `old_string` creates a new file."""
     Input = EditInput
     path_field = "file_path"
-    other_names = {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}
+    other_names = {"path": "file_path", **_OLD_NAMES}
+
+    def in_conversation(self, input: JsonObject) -> JsonObject:
+        """A valid call has all fields, under the names of the schema. An older name beside the newer one is dropped."""
+        repaired = super().in_conversation(input)
+        older = {_OLD_NAMES[name]: value for name, value in repaired.items() if name in _OLD_NAMES}
+        named = older | {name: value for name, value in repaired.items() if name not in _OLD_NAMES}
+        try:
+            self.check_fields(named)
+            given = self.read(named)
+        except ValidationError:
+            return repaired
+        return {**named, "replace_all": given.replace_all}
 
     def describe(self, given: EditInput) -> str:
         return given.file_path.rpartition("/")[2]

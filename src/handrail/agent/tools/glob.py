@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
-from handrail.agent.tools.base import JsonObject, Outcome, Tool
+from handrail.agent.tools.base import Outcome, Tool
 from handrail.agent.tools.ripgrep import place_of, readable, ripgrep, shown_path
 
 if TYPE_CHECKING:
@@ -36,11 +36,6 @@ Finds files by the pattern of their path, such as `**/*.py` or `src/**/test_*.ts
 most 100. Use it if you know a part of a name; to search in files use Grep."""
     Input = GlobInput
     concurrent = True
-
-    def shown(self, given: GlobInput, input: JsonObject) -> JsonObject:
-        """The input without an empty path, which means the working directory."""
-        fields = super().shown(given, input)
-        return fields if given.path else {name: value for name, value in fields.items() if name != "path"}
 
     def describe(self, given: GlobInput) -> str:
         return given.pattern

@@ -79,11 +79,6 @@ count gives numbers. Narrow it with `path`, `glob` or `type`, and shorten it wit
     kept_fields = frozenset(GrepInput.__struct_encode_fields__)
     concurrent = True
 
-    def shown(self, given: GrepInput, input: JsonObject) -> JsonObject:
-        """The input without an empty path, which means the working directory."""
-        fields = super().shown(given, input)
-        return fields if given.path else {name: value for name, value in fields.items() if name != "path"}
-
     def describe(self, given: GrepInput) -> str:
         return given.pattern
 

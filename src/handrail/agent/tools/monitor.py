@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from handrail.agent.tools.base import Outcome, Tool, ToolFailed
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed
 from handrail.agent.tools.bash import bounded, check_text, start_command
 from handrail.schema.tool_results import MonitorResult
 from handrail.schema.view import as_builtins
@@ -68,6 +68,10 @@ write line by line (`grep --line-buffered`). Lines within 0.2 s are one event of
 Start it again if you still need it. An event is never an answer of the user."""
     Input = MonitorInput
     strict = False
+
+    def shown(self, given: MonitorInput, input: JsonObject) -> JsonObject:
+        """The input with the time limit, which a person who is asked wants to know."""
+        return {"timeout_ms": given.timeout_ms, **super().shown(given, input)}
 
     def read(self, input: Any) -> MonitorInput:
         if isinstance(input, dict) and "ws" in input:

@@ -79,6 +79,12 @@ first.
         unset = {"offset": (given.offset or 0) < 0, "limit": (given.limit or 0) <= 0, "pages": not given.pages}
         return {name: value for name, value in fields.items() if not unset.get(name)}
 
+    async def check(self, given: ReadInput, desk: Desk) -> None:
+        """Fail before the user is asked if the name alone tells that it is a device. Other paths may be links."""
+        resolved = desk.resolve(given.file_path)
+        if resolved.lexical.startswith(("/dev/", "/proc/")) and (why := is_refused(resolved)):
+            raise ToolFailed(f"{given.file_path} cannot be read: {why}.")
+
     async def run(self, given: ReadInput, desk: Desk) -> Outcome:
         resolved = desk.resolve(given.file_path)
         if resolved.kind == "missing":

@@ -38,6 +38,16 @@ Use the list for work of three or more steps, or if the user gives several thing
 One task per result, named by what is done ("Fix the login test")."""
     Input = TaskCreateInput
     strict = False
+    other_names = {"title": "subject", "content": "subject"}
+    kept_fields = frozenset({"metadata"})
+
+    def renamed(self, input: JsonObject) -> JsonObject:
+        """One text serves for both if the other is missing; an invalid value of an optional field is left out."""
+        usable = {name: value for name, value in super().renamed(input).items() if _is_usable(name, value)}
+        for name, other in (("subject", "description"), ("description", "subject")):
+            if name not in usable and other in usable:
+                usable[name] = usable[other]
+        return usable
 
     async def run(self, given: TaskCreateInput, desk: Desk) -> Outcome:
         tasks = desk.state.tasks
@@ -50,6 +60,10 @@ One task per result, named by what is done ("Fix the login test")."""
         desk.state.save_tasks()
         shown = {"id": task.id, "subject": task.subject, "description": task.description}
         return Outcome(f"Task #{task.id} created successfully: {task.subject}", {"task": shown})
+
+
+def _is_usable(name: str, value: Any) -> bool:
+    return isinstance(value, {"activeForm": str, "metadata": dict}.get(name, object))
 
 
 class TaskGetInput(Struct, frozen=True, rename="camel"):
@@ -149,6 +163,7 @@ Set in_progress when you begin and completed as soon as it is done and checked; 
 partly \
 done: keep it open and add a task for what stops it. deleted takes it off the list."""
     Input = TaskUpdateInput
+    other_names = {"id": "taskId", "task_id": "taskId"}
 
     async def run(self, given: TaskUpdateInput, desk: Desk) -> Outcome:
         tasks = desk.state.tasks

@@ -38,7 +38,7 @@ changed since.
 - Create only files that the task needs; no documentation or summaries unless they are asked for."""
     Input = WriteInput
     path_field = "file_path"
-    other_names = {"path": "file_path"}
+    other_names = {"path": "file_path", "file_text": "content"}
 
     def describe(self, given: WriteInput) -> str:
         return given.file_path.rpartition("/")[2]
