@@ -157,8 +157,8 @@ def read(path: str, **given: Any) -> ToolUse:
     return tool_use("Read", file_path=path, **given)
 
 
-def edit(path: str, old: str, new: str, **given: Any) -> ToolUse:
-    return tool_use("Edit", file_path=path, old_string=old, new_string=new, **given)
+def edit(path: str, old: str, new: str, *, replace_all: bool = False) -> ToolUse:
+    return tool_use("Edit", file_path=path, old_string=old, new_string=new, replace_all=replace_all)
 
 
 def write(path: str, content: str) -> ToolUse:
