@@ -193,14 +193,12 @@ def _ordered(tool: str, steps: list[Step], circumstances: Circumstances) -> list
     if passing == "allow":
         return [Step("allow", f"the mode {mode} lets it pass", "mode", subject=tool)]
     if passing == "confirm" and circumstances.reads:
-        passing = "rule"
+        passing = "ask"
     if passing == "confirm":
         although = "a rule allows it, but " if steps else ""
         return [Step("ask", f"{although}in the mode {mode} nothing is changed unasked", "mode", subject=tool)]
     if steps:
         return steps
-    if passing == "rule":
-        return [Step("deny", f"in the mode {mode} it needs a rule that allows it", "mode", subject=tool)]
     return [Step("ask", f"no rule allows it, and in the mode {mode} it is asked for", "mode", subject=tool)]
 
 

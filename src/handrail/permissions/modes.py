@@ -1,7 +1,7 @@
 """The permission modes: one table of mode × class of tool, for calls that no rule decides.
 
 `inside` allows calls within the working folders, `reads` calls that only read, `files` also plain work on files in the
-working folders. `rule` denies calls that no rule allows, `confirm` asks even if a rule allows the call.
+working folders. `confirm` asks even if a rule allows the call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Literal
 __all__ = ["CLASSES", "MODES", "Passes", "ToolClass", "class_of", "effective_mode", "passes"]
 
 ToolClass = Literal["read", "edit", "execute", "fetch", "search", "skill", "interact", "internal", "mcp", "unknown"]
-Passes = Literal["allow", "inside", "reads", "files", "ask", "rule", "confirm"]
+Passes = Literal["allow", "inside", "reads", "files", "ask", "confirm"]
 
 CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(("Read", "Glob", "Grep", "LS", "NotebookRead"), "read"),
@@ -40,7 +40,7 @@ _ROWS: Final[dict[str, tuple[Passes, ...]]] = {
     "auto": _DEFAULT,
     "dontAsk": _DEFAULT,
     "acceptEdits": ("inside", "inside", "files", "ask", "allow", "allow", "ask", "allow", "ask", "ask"),
-    "plan": ("inside", "confirm", "reads", "rule", "rule", "rule", "ask", "allow", "confirm", "ask"),
+    "plan": ("inside", "confirm", "reads", "ask", "ask", "ask", "ask", "allow", "confirm", "ask"),
     "bypassPermissions": ("allow", "allow", "allow", "allow", "allow", "allow", "ask", "allow", "allow", "allow"),
 }
 MODES: Final[dict[str, dict[ToolClass, Passes]]] = {
