@@ -156,7 +156,7 @@ async def test_thinking_budget_applies_to_the_next_request(talk_to_api: TalkToAp
         assert (await next_body(session, api))["thinking"] == {"type": "enabled", "budget_tokens": 2000}
         assert (await session.get_settings()).applied["thinking"] == {"type": "enabled", "budget_tokens": 2000}
         await session.set_max_thinking_tokens(0)
-        assert "thinking" not in await next_body(session, api)
+        assert (await next_body(session, api))["thinking"] == {"type": "disabled"}
 
 
 async def test_thinking_on_an_adaptive_model_is_adaptive(talk_to_api: TalkToApi):
@@ -291,7 +291,7 @@ async def test_disabling_bypass_ends_it(talk_to_api: TalkToApi):
 async def test_thinking_setting_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api(model=HAIKU) as (session, api):
         await session.apply_flag_settings({"alwaysThinkingEnabled": False})
-        assert "thinking" not in await next_body(session, api)
+        assert (await next_body(session, api))["thinking"] == {"type": "disabled"}
         await session.apply_flag_settings({"alwaysThinkingEnabled": None})
         assert (await next_body(session, api))["thinking"]["type"] == "enabled"
 
