@@ -166,6 +166,9 @@ async def watch_a_command(place: Place) -> Facts:
         assert await anext(turns) is asked
         event: Turn = await anext(turns)
         await event
+        while len(api.main_requests) < 3:  # the command may have ended: its output and its end are told in one request
+            event = await anext(turns)
+            await event
     last = everything_sent(api.main_requests[2])
     origin = event.result.message.origin
     return {
