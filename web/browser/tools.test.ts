@@ -47,7 +47,7 @@ beforeAll(async () => {
     files: {
       "src/app.ts": 'export function greet(name: string): string {\n  return "Hello " + name;\n}\n',
       "notes.ipynb": JSON.stringify(NOTEBOOK),
-      "../.claude/settings.json": JSON.stringify({ permissions: { allow: ["Edit", "Bash(printf:*)", "Bash(seq:*)", "Bash(echo:*)", "Bash(sleep:*)", "Bash(cat:*)", "Write(src/new.ts)"], ask: ["Bash(ls:*)", "Bash(curl:*)", "Edit(src/long.py)"] } }),
+      "../.claude/settings.json": JSON.stringify({ permissions: { allow: ["Edit", "NotebookEdit", "Bash(printf:*)", "Bash(seq:*)", "Bash(echo:*)", "Bash(sleep:*)", "Bash(cat:*)", "Edit(src/new.ts)"], ask: ["Bash(ls:*)", "Bash(curl:*)", "Edit(src/long.py)"] } }),
     },
   });
   await server.start();
