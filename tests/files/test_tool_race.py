@@ -91,7 +91,12 @@ async def test_file_saved_while_the_user_is_asked_is_read_with_the_new_content(t
     assert outcome.content == "1\tnew"
 
 
-async def test_file_created_while_the_user_is_asked_is_not_overwritten(tmp_path: Path):
+@pytest.mark.parametrize("before", [None, "old"], ids=["created", "changed"])
+async def test_file_changed_while_the_user_is_asked_is_not_overwritten(tmp_path: Path, before: str | None):
+    if before is not None:
+        (tmp_path / "project").mkdir()
+        (tmp_path / "project" / "a").write_text(before)
+
     def create(request: JsonObject) -> JsonObject:
         (tmp_path / "project" / "a").write_text("theirs")
         return {"behavior": "allow"}

@@ -220,8 +220,9 @@ class _Call:
 
     async def _check(self, tool: Tool[Any], given: Any) -> None:
         """End a call that cannot succeed before anyone is asked for permission."""
+        self.desk = self.thread.desk.for_call(self.id)
         try:
-            await tool.check(given, self.thread.desk.for_call(self.id))
+            await tool.check(given, self.desk)
         except (ToolFailed, FileError) as error:
             raise _Halt(_error(str(error)), f"Error: {error}") from None
 
@@ -271,7 +272,8 @@ class _Call:
         )
 
     async def _permit(self, tool: Tool[Any], given: Any, hook: HookResult) -> Verdict:
-        self.desk = self.thread.desk.for_call(self.id)
+        offered, self.desk = self.desk.offered, self.thread.desk.for_call(self.id)
+        self.desk.offered = offered
         question = self._question(tool, given)
         word: Behavior | None = hook.decision if hook.decision in ("allow", "ask") else None  # type: ignore[assignment]
         why = hook.reason

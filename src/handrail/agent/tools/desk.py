@@ -151,6 +151,7 @@ class Desk:
     call_id        the id of the tool call (each call has its own desk, see `for_call`)
     environment    the environment of child processes
     seen           files that the model has read, by real path
+    offered        unread files as they were before the user was asked about the call, by real path
     state          what tools keep between calls
     foreground     running calls that can be moved to the background
     before_change  called with the path of a file before it is changed (checkpoints)
@@ -211,6 +212,7 @@ class Desk:
         self.additional = additional
         self.environment = environment if environment is not None else {}
         self.seen: dict[str, Seen] = {}
+        self.offered: dict[str, Seen | None] = {}
         self.state = ThreadState()
         self.foreground = Foreground()
         self.call_id = ""
@@ -242,7 +244,7 @@ class Desk:
     def for_call(self, call_id: str) -> Desk:
         """The desk of one call. It shares `seen` and `state` with the other calls of its thread."""
         desk = copy(self)
-        desk.call_id, desk.paths = call_id, CallPaths(self.anchors())
+        desk.call_id, desk.paths, desk.offered = call_id, CallPaths(self.anchors()), {}
         return desk
 
     def for_subagent(self, agent_id: str) -> Desk:

@@ -8,7 +8,17 @@ from msgspec import Meta, Struct
 
 from handrail.agent.patch import structured_patch
 from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, refused
-from handrail.agent.tools.text_file import CHANGED, CURRENT, TextFile, as_shown, changed_since, put, read_text, unread
+from handrail.agent.tools.text_file import (
+    CHANGED,
+    CURRENT,
+    TextFile,
+    as_shown,
+    changed_since,
+    look,
+    put,
+    read_text,
+    unread,
+)
 from handrail.permissions.paths.matching import is_refused
 
 if TYPE_CHECKING:
@@ -46,6 +56,7 @@ changed since.
     async def check(self, given: WriteInput, desk: Desk) -> None:
         """Fail before the user is asked. Skipped for unreadable files, whose state the error would reveal."""
         resolved = desk.resolve(given.file_path)
+        desk.offered[resolved.real or ""] = look(resolved)
         if desk.may_read(resolved) and (problem := _problem(given, resolved, desk)):
             raise ToolFailed(problem)
 
@@ -70,8 +81,10 @@ def _problem(given: WriteInput, resolved: Resolved, desk: Desk) -> str:
         return ""
     if problem := unread(resolved, desk):
         return problem
-    seen = desk.seen.get(resolved.real or "")
-    return CHANGED if seen is not None and changed_since(seen, resolved) else ""
+    real = resolved.real or ""
+    if (seen := desk.seen.get(real)) is not None:
+        return CHANGED if changed_since(seen, resolved) else ""
+    return CHANGED if real in desk.offered and desk.offered[real] != look(resolved) else ""
 
 
 def _created(given: WriteInput) -> Outcome:
