@@ -94,7 +94,7 @@ test("an answer given while the server is offline is reported as not delivered, 
 });
 
 test("Run again sends the message of the interrupted turn again, and only the last one offers it", async () => {
-  expect(await runAgain().count()).toBe(1);
+  await expect.poll(() => runAgain().count(), { timeout: 20_000 }).toBe(1);
   await runAgain().click();
   await prompt().waitFor();
   expect(await runAgain().count()).toBe(0);
