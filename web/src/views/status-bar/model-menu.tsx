@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useAbout, useModel } from "../../state/about";
 import { agentOf } from "../../state/agents";
 import { command, useBridge, useMay } from "../../state/bridge";
+import { useOffered } from "../../state/choices";
 import type { Followed } from "../../state/followed";
 import { openDialog } from "../../state/page";
 import { strings } from "../../strings";
@@ -16,8 +17,12 @@ const words = strings.composer;
 
 export function ModelMenu({ followed }: { followed: Followed }) {
   const model = useModel(followed);
-  const { models } = useAbout(followed);
-  const demo = useBridge((bridge) => (bridge.cli?.demo ?? false) && !agentOf(bridge.sessions.get(followed.id)));
+  const agent = useBridge((bridge) => agentOf(bridge.sessions.get(followed.id)));
+  const own = useAbout(followed).models;
+  const others = useOffered(agent).models;
+  // A new fork has not been told its models yet: those of the same agent's other sessions have the names.
+  const models = own.length ? own : others;
+  const demo = useBridge((bridge) => bridge.cli?.demo ?? false) && !agent;
   const mayPrompt = useMay("prompt");
   const [asking, setAsking] = useState(false);
   const set = (name: string | null) => void command("set_model", { session: followed.id, model: name });
